@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# Obtains and builds XNNPACK 2024-11-08 as the distribution released it, with the
+# pthreadpool, cpuinfo and FXdiv that belong to it, as static libraries.
+#
+#   tools/setup/xnnpack.sh [--force]
+#
+# Result:  ${EDGEWRIGHT_DEPS:-<repo>/.deps}/xnnpack/{include,lib}, and a stamp; a second run is instant.
+# Source:  the distribution's own source packages of its newer suites, asked for
+#          through apt with a configuration of ours: nothing of the machine's own is
+#          changed, and no root rights are needed. Every tarball is checked by hash.
+# Needs:   apt-get, cmake, ninja, a C and C++ compiler, python3, xz.
+set -euo pipefail
+
+readonly repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+readonly deps=${EDGEWRIGHT_DEPS:-$repo/.deps}
+readonly prefix=$deps/xnnpack
+readonly work=$deps/work/xnnpack
+readonly log=$deps/log/xnnpack.log
+readonly suites=(trixie sid)
+
+# name, what to ask apt for, upstream version, sha256 of the tarball.
+# cpuinfo is sid's: trixie's tarball is missing from the archive.
+readonly sources=(
+  "xnnpack xnnpack/trixie 0.0~git20241108.4ea82e5 90bde2caef0f880f627bab0dc805a86c4b8070cd98e3243db3046ab3f3be1a99"
+  "pthreadpool pthreadpool/trixie 0.0~git20240616.560c60d 4cc3cbd933b28131d2a34edc54f76af9fb41bc490af5eae1a5bd3cd07ea90708"
+  "fxdiv fxdiv/trixie 0.0~git20200417.b408327 7953482badaf4cb34026c3487c257b8e4ab2df061c019bd6fabbbc12ad52c44b"
+  "cpuinfo cpuinfo/sid 0.0~git20250905.877328f 557ca404a3836b9f335a3a06b65ff9fe9dbaaefab7fb5c0185f53d9f33615a10"
+)
+readonly cmake_args=(
+  -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+  -DXNNPACK_LIBRARY_TYPE=static -DXNNPACK_BUILD_TESTS=OFF -DXNNPACK_BUILD_BENCHMARKS=OFF
+  -DXNNPACK_BUILD_ALL_MICROKERNELS=OFF -DXNNPACK_ENABLE_KLEIDIAI=OFF
+  -DCPUINFO_LIBRARY_TYPE=static -DPTHREADPOOL_LIBRARY_TYPE=static
+  -DPTHREADPOOL_ALLOW_DEPRECATED_API=ON
+)
+
+say() { printf '  %s\n' "$*" >&2; }
+die() {
+  printf 'xnnpack: %s\n' "$*" >&2
+  if [[ -s $log ]]; then printf 'xnnpack: the end of %s:\n' "$log" >&2; tail -n 15 "$log" | sed 's/^/    /' >&2; fi
+  exit 1
+}
+
+# The machine's own binary sources of its own distribution, one "OPTIONS|URI" a line:
+# from sources.list and from deb822 files. Security and other suites' hosts are left
+# out (their suites are not named trixie).
+machine_sources() {
+  python3 - <<'PY'
+import glob, os, re
+
+def one_line(path):
+    for line in open(path, encoding="utf-8", errors="replace"):
+        m = re.match(r"\s*deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+(\S+)\s+(.*)", line.split("#")[0])
+        if m:
+            options = dict(o.split("=", 1) for o in (m[1] or "").split() if "=" in o)
+            yield m[2], m[3], m[4].split(), options.get("signed-by", "")
+
+def deb822(path):
+    for stanza in re.split(r"\n\s*\n", open(path, encoding="utf-8", errors="replace").read()):
+        text = "\n".join(l for l in stanza.splitlines() if not l.startswith("#"))
+        field = {k.lower(): " ".join(v.split()) for k, v in re.findall(r"^(\S+?):((?:.*)(?:\n[ \t]+.*)*)", text, re.M)}
+        if "deb" not in field.get("types", "").split() or field.get("enabled", "yes") in ("no", "false"):
+            continue
+        key = field.get("signed-by", "")
+        for uri in field.get("uris", "").split():
+            for suite in field.get("suites", "").split():
+                yield uri, suite, field.get("components", "").split(), key if key.startswith("/") else ""
+
+codename = ""
+for line in open("/etc/os-release", encoding="utf-8"):
+    if line.startswith("VERSION_CODENAME="):
+        codename = line.split("=", 1)[1].strip().strip('"')
+found = []
+paths = ["/etc/apt/sources.list"] + sorted(glob.glob("/etc/apt/sources.list.d/*.list"))
+entries = [e for p in paths if os.path.exists(p) for e in one_line(p)]
+entries += [e for p in sorted(glob.glob("/etc/apt/sources.list.d/*.sources")) for e in deb822(p)]
+for uri, suite, components, key in entries:
+    if suite in (codename, "stable", "oldstable") and "main" in components and (uri, key) not in found:
+        found.append((uri, key))
+for uri, key in found:
+    print(f"{'[signed-by=' + key + '] ' if key else ''}{uri}")
+PY
+}
+
+# Runs apt-get with our lists and cache, whatever the machine's own are.
+our_apt() {
+  apt-get -q \
+    -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+    -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
+    -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache" \
+    -o Dir::State::status=/var/lib/dpkg/status -o APT::Sandbox::User="$(id -un)" \
+    -o Debug::NoLocking=1 "$@"
+}
+
+tarball() { printf '%s/%s_%s.orig.tar.xz' "$work" "$1" "$2"; }
+
+have_all_tarballs() {
+  local name ask version sha
+  for s in "${sources[@]}"; do
+    read -r name ask version sha <<<"$s"
+    [[ $(sha256sum 2>/dev/null <"$(tarball "$name" "$version")" | cut -d' ' -f1) == "$sha" ]] || return 1
+  done 2>/dev/null
+}
+
+fetch() {
+  have_all_tarballs && return
+  command -v apt-get >/dev/null || die "apt-get is not here: this needs Debian 12 or 13 (or libxnnpack-dev 0.0~git20241108)"
+  local line suite name ask version sha file got
+  mkdir -p "$work"/{lists/partial,cache/archives/partial}
+  : >"$work/sources.list"
+  while read -r line; do
+    for suite in "${suites[@]}"; do
+      case $line in
+        '['*) printf 'deb-src %s %s main\n' "$line" "$suite" ;;
+        *) printf 'deb-src %s %s main\n' "$line" "$suite" ;;
+      esac
+    done
+  done < <(machine_sources) >>"$work/sources.list"
+  [[ -s $work/sources.list ]] || die "no Debian source of this machine's own suite was found in /etc/apt/sources.list or /etc/apt/sources.list.d"
+  say "asking apt for the source packages of ${suites[*]}"
+  our_apt update >>"$log" 2>&1 || die "apt-get update failed with the sources in $work/sources.list"
+  for s in "${sources[@]}"; do
+    read -r name ask version sha <<<"$s"
+    file=$(tarball "$name" "$version")
+    (cd "$work" && our_apt source --download-only --tar-only "$ask") >>"$log" 2>&1 ||
+      die "apt-get could not fetch the source package $ask"
+    [[ -f $file ]] || die "$ask came in another version than $version: $(cd "$work" && ls "$name"_*.orig.tar.* 2>/dev/null | tr '\n' ' ')"
+    got=$(sha256sum "$file" | cut -d' ' -f1)
+    [[ $got == "$sha" ]] || { rm -f "$file"; die "$(basename "$file") has sha256 $got, expected $sha; it was removed"; }
+  done
+}
+
+# One tarball has its files at its top, the others in a folder: strip it by what is there.
+unpack() {
+  local name ask version sha strip
+  for s in "${sources[@]}"; do
+    read -r name ask version sha <<<"$s"
+    rm -rf "${work:?}/src/$name"
+    mkdir -p "$work/src/$name"
+    strip=1
+    tar -tf "$(tarball "$name" "$version")" CMakeLists.txt >/dev/null 2>&1 && strip=0
+    tar -xf "$(tarball "$name" "$version")" -C "$work/src/$name" --strip-components=$strip
+    [[ -f $work/src/$name/CMakeLists.txt ]] || die "$(basename "$(tarball "$name" "$version")") holds no CMakeLists.txt"
+  done
+}
+
+build() {
+  local launcher=()
+  command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  rm -rf "$work/build"
+  say "configuring"
+  cmake -S "$work/src/xnnpack" -B "$work/build" -G Ninja "${cmake_args[@]}" "${launcher[@]}" \
+    -DCPUINFO_SOURCE_DIR="$work/src/cpuinfo" -DFXDIV_SOURCE_DIR="$work/src/fxdiv" \
+    -DPTHREADPOOL_SOURCE_DIR="$work/src/pthreadpool" >>"$log" 2>&1 || die "cmake could not configure XNNPACK"
+  say "compiling (a few minutes, once; log in $log)"
+  local step last=-1 percent
+  # Ninja's "[done/total]" becomes one line of progress per tenth (in place on a terminal).
+  if ! ninja -C "$work/build" XNNPACK microkernels-prod 2>&1 | tee -a "$log" |
+    while IFS= read -r step; do
+      [[ $step =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+      percent=$((100 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+      if [[ -t 2 ]]; then printf '\r  %3d%%  ' "$percent" >&2
+      elif ((percent / 10 > last)); then last=$((percent / 10)); say "$percent%"; fi
+    done
+  then
+    die "XNNPACK did not compile"
+  fi
+  [[ -t 2 ]] && printf '\r        \r' >&2
+  return 0
+}
+
+install_prefix() {
+  local staged=$prefix.new
+  rm -rf "$staged"
+  mkdir -p "$staged"/{include,lib}
+  cp "$work/src/xnnpack/include/xnnpack.h" "$work/src/pthreadpool/include/pthreadpool.h" \
+    "$work/src/cpuinfo/include/cpuinfo.h" "$work/src/fxdiv/include/fxdiv.h" "$staged/include/"
+  cp "$work/build/libXNNPACK.a" "$work/build/libmicrokernels-prod.a" "$work/build/pthreadpool/libpthreadpool.a" \
+    "$work/build/cpuinfo/libcpuinfo.a" "$staged/lib/"
+  printf '%s\n' "$stamp" >"$staged/stamp"
+  rm -rf "$prefix"
+  mv "$staged" "$prefix"
+}
+
+# The stamp is what went in: sources and options. A change of either builds anew.
+stamp=$(printf '%s\n' "${sources[@]}" "${cmake_args[@]}")
+readonly stamp
+[[ ${1-} == --force ]] && rm -f "$prefix/stamp"
+if [[ -f $prefix/stamp && $(<"$prefix/stamp") == "$stamp" ]]; then exit 0; fi
+mkdir -p "$deps/log"
+: >"$log"
+fetch
+unpack
+build
+install_prefix
+rm -rf "$work/build" "$work/src"
+say "XNNPACK is in $prefix"
