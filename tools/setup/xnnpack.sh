@@ -11,20 +11,19 @@
 # Needs:   apt-get, cmake, ninja, a C and C++ compiler, python3, xz.
 set -euo pipefail
 
-readonly repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-readonly deps=${EDGEWRIGHT_DEPS:-$repo/.deps}
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
 readonly prefix=$deps/xnnpack
 readonly work=$deps/work/xnnpack
-readonly log=$deps/log/xnnpack.log
 readonly suites=(trixie sid)
 
-# name, what to ask apt for, upstream version, sha256 of the tarball.
+# name, suite, upstream version, sha256 of the tarball.
 # cpuinfo is sid's: trixie's tarball is missing from the archive.
 readonly sources=(
-  "xnnpack xnnpack/trixie 0.0~git20241108.4ea82e5 90bde2caef0f880f627bab0dc805a86c4b8070cd98e3243db3046ab3f3be1a99"
-  "pthreadpool pthreadpool/trixie 0.0~git20240616.560c60d 4cc3cbd933b28131d2a34edc54f76af9fb41bc490af5eae1a5bd3cd07ea90708"
-  "fxdiv fxdiv/trixie 0.0~git20200417.b408327 7953482badaf4cb34026c3487c257b8e4ab2df061c019bd6fabbbc12ad52c44b"
-  "cpuinfo cpuinfo/sid 0.0~git20250905.877328f 557ca404a3836b9f335a3a06b65ff9fe9dbaaefab7fb5c0185f53d9f33615a10"
+  "xnnpack trixie 0.0~git20241108.4ea82e5 90bde2caef0f880f627bab0dc805a86c4b8070cd98e3243db3046ab3f3be1a99"
+  "pthreadpool trixie 0.0~git20240616.560c60d 4cc3cbd933b28131d2a34edc54f76af9fb41bc490af5eae1a5bd3cd07ea90708"
+  "fxdiv trixie 0.0~git20200417.b408327 7953482badaf4cb34026c3487c257b8e4ab2df061c019bd6fabbbc12ad52c44b"
+  "cpuinfo sid 0.0~git20250905.877328f 557ca404a3836b9f335a3a06b65ff9fe9dbaaefab7fb5c0185f53d9f33615a10"
 )
 readonly cmake_args=(
   -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON
@@ -34,16 +33,8 @@ readonly cmake_args=(
   -DPTHREADPOOL_ALLOW_DEPRECATED_API=ON
 )
 
-say() { printf '  %s\n' "$*" >&2; }
-die() {
-  printf 'xnnpack: %s\n' "$*" >&2
-  if [[ -s $log ]]; then printf 'xnnpack: the end of %s:\n' "$log" >&2; tail -n 15 "$log" | sed 's/^/    /' >&2; fi
-  exit 1
-}
-
-# The machine's own binary sources of its own distribution, one "OPTIONS|URI" a line:
-# from sources.list and from deb822 files. Security and other suites' hosts are left
-# out (their suites are not named trixie).
+# The sources of this machine's own release, one "[OPTIONS] URI" a line, from sources.list
+# and deb822 files. Sources of other releases, updates, security and third parties are left out.
 machine_sources() {
   python3 - <<'PY'
 import glob, os, re
@@ -75,7 +66,7 @@ paths = ["/etc/apt/sources.list"] + sorted(glob.glob("/etc/apt/sources.list.d/*.
 entries = [e for p in paths if os.path.exists(p) for e in one_line(p)]
 entries += [e for p in sorted(glob.glob("/etc/apt/sources.list.d/*.sources")) for e in deb822(p)]
 for uri, suite, components, key in entries:
-    if suite in (codename, "stable", "oldstable") and "main" in components and (uri, key) not in found:
+    if suite in (codename, "stable", "oldstable", "testing", "sid", "unstable") and "main" in components and (uri, key) not in found:
         found.append((uri, key))
 for uri, key in found:
     print(f"{'[signed-by=' + key + '] ' if key else ''}{uri}")
@@ -94,79 +85,69 @@ our_apt() {
 
 tarball() { printf '%s/%s_%s.orig.tar.xz' "$work" "$1" "$2"; }
 
-have_all_tarballs() {
-  local name ask version sha
-  for s in "${sources[@]}"; do
-    read -r name ask version sha <<<"$s"
-    [[ $(sha256sum 2>/dev/null <"$(tarball "$name" "$version")" | cut -d' ' -f1) == "$sha" ]] || return 1
-  done 2>/dev/null
-}
+has_hash() { [[ -f $1 && $(sha256sum "$1" | cut -d' ' -f1) == "$2" ]]; }
 
+# Fetches each tarball that is not there yet, and leaves its path in tarballs[NAME].
 fetch() {
-  have_all_tarballs && return
-  command -v apt-get >/dev/null || die "apt-get is not here: this needs Debian 12 or 13 (or libxnnpack-dev 0.0~git20241108)"
-  local line suite name ask version sha file got
-  mkdir -p "$work"/{lists/partial,cache/archives/partial}
-  : >"$work/sources.list"
-  while read -r line; do
-    for suite in "${suites[@]}"; do
-      case $line in
-        '['*) printf 'deb-src %s %s main\n' "$line" "$suite" ;;
-        *) printf 'deb-src %s %s main\n' "$line" "$suite" ;;
-      esac
-    done
-  done < <(machine_sources) >>"$work/sources.list"
-  [[ -s $work/sources.list ]] || die "no Debian source of this machine's own suite was found in /etc/apt/sources.list or /etc/apt/sources.list.d"
-  say "asking apt for the source packages of ${suites[*]}"
-  our_apt update >>"$log" 2>&1 || die "apt-get update failed with the sources in $work/sources.list"
-  for s in "${sources[@]}"; do
-    read -r name ask version sha <<<"$s"
+  local line suite source name suite_of version sha file log=$logs/xnnpack-fetch.log
+  for source in "${sources[@]}"; do
+    read -r name suite_of version sha <<<"$source"
     file=$(tarball "$name" "$version")
-    (cd "$work" && our_apt source --download-only --tar-only "$ask") >>"$log" 2>&1 ||
-      die "apt-get could not fetch the source package $ask"
-    [[ -f $file ]] || die "$ask came in another version than $version: $(cd "$work" && ls "$name"_*.orig.tar.* 2>/dev/null | tr '\n' ' ')"
-    got=$(sha256sum "$file" | cut -d' ' -f1)
-    [[ $got == "$sha" ]] || { rm -f "$file"; die "$(basename "$file") has sha256 $got, expected $sha; it was removed"; }
+    if has_hash "$file" "$sha"; then tarballs[$name]=$file; fi
+  done
+  ((${#tarballs[@]} < ${#sources[@]})) || return 0
+  command -v apt-get >/dev/null || die "apt-get is not here: XNNPACK comes from Debian's sources"
+  mkdir -p "$work"/{lists/partial,cache/archives/partial}
+  while read -r line; do
+    for suite in "${suites[@]}"; do printf 'deb-src %s %s main\n' "$line" "$suite"; done
+  done < <(machine_sources) >"$work/sources.list"
+  [[ -s $work/sources.list ]] ||
+    die "found no source of this machine's own Debian release in /etc/apt/sources.list and /etc/apt/sources.list.d"
+  step "$log" "XNNPACK: source lists of ${suites[*]}" our_apt update ||
+    die "apt-get update failed with the sources in $work/sources.list" "$log"
+  for source in "${sources[@]}"; do
+    read -r name suite_of version sha <<<"$source"
+    [[ -z ${tarballs[$name]-} ]] || continue
+    rm -f "$work/$name"_*
+    (cd "$work" && step "$log" "XNNPACK: source of $name" our_apt source --download-only --tar-only "$name/$suite_of") ||
+      die "apt-get could not fetch the source package $name of $suite_of" "$log"
+    file=$(tarball "$name" "$version")
+    if [[ -f $file ]]; then
+      has_hash "$file" "$sha" ||
+        die "$file has sha256 $(sha256sum "$file" | cut -d' ' -f1), expected $sha"
+    else
+      file=$(find "$work" -maxdepth 1 -name "${name}_*.orig.tar.*" | head -n 1)
+      [[ -n $file ]] || die "apt-get fetched $name of $suite_of without its upstream tarball" "$log"
+      # Only sid moves; what it has now is checked by apt against the archive's signature.
+      [[ $suite_of == sid ]] || die "$suite_of has $(basename "$file"), expected version $version of $name"
+      say "note: $suite_of now has $(basename "$file") where version $version was tried; using it"
+    fi
+    tarballs[$name]=$file
   done
 }
 
 # One tarball has its files at its top, the others in a folder: strip it by what is there.
 unpack() {
-  local name ask version sha strip
-  for s in "${sources[@]}"; do
-    read -r name ask version sha <<<"$s"
+  local name strip
+  for name in "${!tarballs[@]}"; do
     rm -rf "${work:?}/src/$name"
     mkdir -p "$work/src/$name"
     strip=1
-    tar -tf "$(tarball "$name" "$version")" CMakeLists.txt >/dev/null 2>&1 && strip=0
-    tar -xf "$(tarball "$name" "$version")" -C "$work/src/$name" --strip-components=$strip
-    [[ -f $work/src/$name/CMakeLists.txt ]] || die "$(basename "$(tarball "$name" "$version")") holds no CMakeLists.txt"
+    tar -tf "${tarballs[$name]}" CMakeLists.txt >/dev/null 2>&1 && strip=0
+    tar -xf "${tarballs[$name]}" -C "$work/src/$name" --strip-components=$strip
+    [[ -f $work/src/$name/CMakeLists.txt ]] || die "${tarballs[$name]} holds no CMakeLists.txt"
   done
 }
 
 build() {
-  local launcher=()
+  local launcher=() log=$logs/xnnpack-build.log
   command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   rm -rf "$work/build"
-  say "configuring"
-  cmake -S "$work/src/xnnpack" -B "$work/build" -G Ninja "${cmake_args[@]}" "${launcher[@]}" \
-    -DCPUINFO_SOURCE_DIR="$work/src/cpuinfo" -DFXDIV_SOURCE_DIR="$work/src/fxdiv" \
-    -DPTHREADPOOL_SOURCE_DIR="$work/src/pthreadpool" >>"$log" 2>&1 || die "cmake could not configure XNNPACK"
-  say "compiling (a few minutes, once; log in $log)"
-  local step last=-1 percent
-  # Ninja's "[done/total]" becomes one line of progress per tenth (in place on a terminal).
-  if ! ninja -C "$work/build" XNNPACK microkernels-prod 2>&1 | tee -a "$log" |
-    while IFS= read -r step; do
-      [[ $step =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
-      percent=$((100 * BASH_REMATCH[1] / BASH_REMATCH[2]))
-      if [[ -t 2 ]]; then printf '\r  %3d%%  ' "$percent" >&2
-      elif ((percent / 10 > last)); then last=$((percent / 10)); say "$percent%"; fi
-    done
-  then
-    die "XNNPACK did not compile"
-  fi
-  [[ -t 2 ]] && printf '\r        \r' >&2
-  return 0
+  step "$log" "XNNPACK: configuring" cmake -S "$work/src/xnnpack" -B "$work/build" -G Ninja "${cmake_args[@]}" \
+    "${launcher[@]}" -DCPUINFO_SOURCE_DIR="$work/src/cpuinfo" -DFXDIV_SOURCE_DIR="$work/src/fxdiv" \
+    -DPTHREADPOOL_SOURCE_DIR="$work/src/pthreadpool" || die "XNNPACK could not be configured" "$log"
+  step "$log" "XNNPACK: compiling (once, some minutes)" ninja -C "$work/build" XNNPACK microkernels-prod ||
+    die "XNNPACK did not compile" "$log"
 }
 
 install_prefix() {
@@ -186,9 +167,13 @@ install_prefix() {
 stamp=$(printf '%s\n' "${sources[@]}" "${cmake_args[@]}")
 readonly stamp
 [[ ${1-} == --force ]] && rm -f "$prefix/stamp"
-if [[ -f $prefix/stamp && $(<"$prefix/stamp") == "$stamp" ]]; then exit 0; fi
-mkdir -p "$deps/log"
-: >"$log"
+up_to_date() { [[ -f $prefix/stamp && $(<"$prefix/stamp") == "$stamp" ]]; }
+up_to_date && exit 0
+mkdir -p "$work"
+exec 9>"$work/lock"
+flock 9 # two runs at once: the second finds the work done
+up_to_date && exit 0
+declare -A tarballs=()
 fetch
 unpack
 build
