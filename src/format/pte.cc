@@ -208,6 +208,7 @@ class Parser {
   }
 
   Result<void> parse_value(const fb::Value& from, const Program& p, const Plan& plan, uint32_t n, Value& to) {
+    if (!from.val()) return fail(Code::kMalformed, "no content");
     switch (from.val_type()) {
       case fb::Kind::Null: to = Null{}; return {};
       case fb::Kind::Int: to = from.val_as_Int()->value(); return {};
@@ -356,6 +357,7 @@ class Parser {
 
   Result<void> parse_call(const fb::Instruction& from, const Plan& plan, uint32_t count, Instruction& to) {
     const size_t n = plan.values.size();
+    if (!from.call()) return fail(Code::kMalformed, "no content");
     switch (from.call_type()) {
       case fb::Call::KernelCall: {
         const auto* c = from.call_as_KernelCall();
