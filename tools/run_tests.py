@@ -16,13 +16,16 @@ import concurrent.futures
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 SKIPPED = 77
+DEFAULT_TIMEOUT = 900  # seconds; against hangs only
 
 
 class Result:
@@ -46,24 +49,40 @@ def is_binary(path):
         return False
 
 
-def read_gtest(report, result):
-    for suite in report["testsuites"]:
-        for case in suite["testsuite"]:
-            name = f"{suite['name']}.{case['name']}"
-            if case.get("failures"):
-                result.failed += 1
-                result.failures.append((name, "\n".join(f["failure"] for f in case["failures"])))
-            elif case.get("result") == "SKIPPED":
-                result.skipped += 1
-                reason = " ".join(s.get("message", "") for s in case.get("skipped", [])).strip()
-                result.reasons.append(reason or f"{name} says no reason")
-            elif case.get("status") == "RUN":
-                result.passed += 1
+def read_gtest(path, result):
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        failures = [f.get("message", "") for f in case.findall("failure")]
+        if failures:
+            result.failed += 1
+            result.failures.append((name, "\n".join(failures)))
+        elif case.get("status") == "notrun":
+            result.skipped += 1
+            result.reasons.append(f"{name} is disabled")
+        elif case.get("result") == "skipped":
+            result.skipped += 1
+            said = "".join(s.get("message", "") for s in case.findall("skipped"))
+            result.reasons.append(said.partition("\n")[2].strip() or f"{name} says no reason")
+        else:
+            result.passed += 1
 
 
 def tail(text, lines=40):
     kept = text.rstrip().splitlines()[-lines:]
     return "\n".join(kept)
+
+
+def execute(command, env, folder, timeout):
+    """(status, output); the status is None where it took too long, and then its whole process group is ended."""
+    child = subprocess.Popen(command, env=env, cwd=folder, text=True, errors="replace", start_new_session=True,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        output, _ = child.communicate(timeout=timeout)
+        return child.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        output, _ = child.communicate()
+        return None, output
 
 
 def run(test):
@@ -79,20 +98,13 @@ def run(test):
         env[key] = value
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="edgewright-test-") as scratch:
-        report = os.path.join(scratch, "report.json")
+        report = os.path.join(scratch, "report.xml")
         if is_binary(command[0]):
-            env["GTEST_OUTPUT"] = "json:" + report
-        try:
-            done = subprocess.run(command, env=env, cwd=properties.get("WORKING_DIRECTORY"), text=True, errors="replace",
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  timeout=properties.get("TIMEOUT", 900))
-            status, output = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as e:
-            status, output = None, (e.stdout or b"").decode(errors="replace") if isinstance(e.stdout, bytes) else e.stdout or ""
+            env["GTEST_OUTPUT"] = "xml:" + report
+        status, output = execute(command, env, properties.get("WORKING_DIRECTORY"), properties.get("TIMEOUT", DEFAULT_TIMEOUT))
         result.seconds = time.monotonic() - started
         if os.path.exists(report):
-            with open(report, encoding="utf-8", errors="replace") as f:
-                read_gtest(json.load(f), result)
+            read_gtest(report, result)
             if status != 0 and not result.failed:
                 result.failed = 1
                 result.failures.append((result.name, f"all cases passed, but the program ended with status {status}\n{tail(output)}"))
@@ -125,7 +137,7 @@ def tests_of(build):
 def corpora_test(build, folder):
     repo = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     script = os.path.join(repo, "tests", "corpora", "run.py")
-    return {"name": "corpora", "command": [sys.executable, script, "--bin", os.path.join(build, "edgewright"), os.path.abspath(folder)],
+    return {"name": "corpora", "command": [sys.executable, script, os.path.join(build, "edgewright"), "--corpus", os.path.abspath(folder)],
             "properties": [{"name": "TIMEOUT", "value": 1100}]}
 
 
