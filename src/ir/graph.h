@@ -60,6 +60,9 @@ struct Arg {
   bool operator==(const Arg&) const = default;
 };
 
+// The default that a schema writes: "None", "1", "-1.5", "True", "[]", "[0,1]", "'mean'", or an enum's name as a string.
+Arg default_of(const Param& p);
+
 // Where a node came from, for messages alone; no rewrite may look at it.
 struct Origin {
   std::string name;         // the exporter's node name
