@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures edgewright beside the stock exporter and runtime on whole models, and writes RESULTS.md. Standard library only.
 
-  bench/run.py BUILD/edgewright --models DIR [NAME ...] [--stock-python PYTHON] [--stock-run BINARY]
+  bench/run.py [NAME ...] --models DIR [--edgewright BINARY] [--stock-python PYTHON] [--stock-run BINARY]
                [--threads 1,2] [--rounds 7] [--window 1.0] [--lower] [--json F] [--write]
 
 DIR/NAME/ holds program.pt2 and inputs.safetensors, as ../shared/tools/export_models.py writes them; NAME/stock.pte is the
@@ -133,11 +133,11 @@ def markdown(rows, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("edgewright")
+    parser.add_argument("--edgewright", default=os.environ.get("EDGEWRIGHT"), help="the binary (default: $EDGEWRIGHT; `./dev bench` sets it)")
     parser.add_argument("names", nargs="*", help="by default every model of the folder")
     parser.add_argument("--models", type=pathlib.Path, required=True)
     parser.add_argument("--stock-python", help="a Python with torch and executorch, for the stock lowering")
-    parser.add_argument("--stock-run", help="tests/stock's stock_run")
+    parser.add_argument("--stock-run", default=os.environ.get("EDGEWRIGHT_STOCK_RUN"), help="tests/stock's stock_run (default: $EDGEWRIGHT_STOCK_RUN; `./dev bench` sets it)")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--window", type=float, default=1.0)
@@ -145,6 +145,8 @@ def main():
     parser.add_argument("--json", help="write the raw figures here")
     parser.add_argument("--write", action="store_true", help=f"write {HERE.name}/RESULTS.md")
     options = parser.parse_args()
+    if not options.edgewright:
+        parser.error("which edgewright?")
     names = options.names or sorted(p.parent.name for p in options.models.glob("*/program.pt2"))
     rows = []
     with tempfile.TemporaryDirectory() as scratch:

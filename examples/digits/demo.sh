@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# examples/digits/demo.sh EDGEWRIGHT: compiles the committed network, holds it to PyTorch's outputs, runs it on its held-out
+# examples/digits/demo.sh [EDGEWRIGHT]: compiles the committed network, holds it to PyTorch's outputs, runs it on its held-out
 # images and counts how many it gets right. `./dev demo` builds what this needs and calls it.
 set -euo pipefail
-edgewright=$(realpath "$1")
+edgewright=$(realpath "${1:-${EDGEWRIGHT:?the edgewright binary}}")
 score=$(dirname "$edgewright")/digits_score
 cd "$(dirname "$0")"
 scratch=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the corpora (../shared/corpus) through edgewright and holds the outcome to expected.tsv. Standard library only.
 
-  tests/corpora/run.py BUILD/edgewright [--only PATTERN]... [--forms aten,core,stock_file] [--jobs N] [--update] [--list]
+  tests/corpora/run.py [BUILD/edgewright] [--only PATTERN]... [--forms aten,core,stock_file] [--jobs N] [--update] [--list]
 
 Forms of a case:
   aten, core      `edgewright check` of program.pt2 and program_core.pt2 against PyTorch's outputs
@@ -10,8 +10,8 @@ Forms of a case:
   stock_both      stock.pte in the stock runtime: what a perfect score would be (needs --stock-run; not by default)
 
 expected.tsv lists what does not pass yet: case, form, exit status, reason. A case that is not listed must pass, a listed
-one may pass (it is then named, so that somebody takes it off) or must end as listed. Exit status: 0 as expected;
-1 something got worse; 2 usage. Without the corpora it says so and exits with 0.
+one may pass (it is then named, so that somebody takes it off) or must end as listed. The last line counts: what is right,
+what got worse, what is listed. Exit status: 0 as expected; 1 something got worse; 2 usage; 77 the corpora are not there.
 """
 import argparse
 import collections
@@ -134,24 +134,26 @@ def print_reasons(outcomes):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("edgewright", help="the binary")
+    parser.add_argument("edgewright", nargs="?", default=os.environ.get("EDGEWRIGHT"), help="the binary (default: $EDGEWRIGHT)")
     parser.add_argument("--corpus", type=pathlib.Path, default=HERE.parents[1].parent / "shared" / "corpus")
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="cases whose name matches, as a glob or as a part of the name")
     parser.add_argument("--forms", default="aten,core,stock_file")
-    parser.add_argument("--stock-run", metavar="BINARY", help="tests/stock's stock_run")
+    parser.add_argument("--stock-run", metavar="BINARY", default=os.environ.get("EDGEWRIGHT_STOCK_RUN"), help="tests/stock's stock_run (default: $EDGEWRIGHT_STOCK_RUN)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--update", action="store_true", help="rewrite expected.tsv for what was run")
     parser.add_argument("--list", action="store_true", help="print every case that does not pass")
     parser.add_argument("--reasons", action="store_true", help="print the failures' reasons with counts")
     options = parser.parse_args()
+    if not options.edgewright:
+        parser.error("which edgewright?")
     forms = options.forms.split(",")
     if unknown := [f for f in forms if f not in FORMS]:
         parser.error(f"unknown form {unknown[0]}")
     if any(f.startswith("stock_r") or f == "stock_both" for f in forms) and not options.stock_run:
         parser.error("these forms need --stock-run")
     if not options.corpus.is_dir():
-        print(f"corpora: skipped, {os.path.relpath(options.corpus)} is not there")
-        return 0
+        print(f"there is no {os.path.relpath(options.corpus)}")
+        return 77
 
     jobs = []
     for meta in sorted(options.corpus.rglob("meta.json")):
@@ -197,7 +199,8 @@ def main():
     for o, was in worse:
         print(f"worse: {o.case} {o.form}: status {o.status}, expected {was}: {o.reason}")
     right = sum(o.status == 0 for o in outcomes)
-    print(f"corpora: {right} of {len(outcomes)} right, {len(worse)} worse than expected, in {time.monotonic() - start:.0f} s")
+    print(f"in {time.monotonic() - start:.0f} s; skipped are those that expected.tsv lists with their reasons")
+    print(f"{right} passed, {len(worse)} failed, {len(outcomes) - right - len(worse)} skipped")
     return 1 if worse else 0
 
 
