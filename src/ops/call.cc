@@ -33,7 +33,7 @@ Call Call::with(const ir::Op& op, const std::vector<ir::Arg>& args, const Lookup
       if (!v) {
         if (params[p].kind == ir::ParamKind::kTensor) {
           c.operand_numbers_[p].push_back(-1);
-          if (!a.is_none()) c.error(fmt::format("'{}' is not a tensor", params[p].name));
+          if (!a.is_none() && !a.i() && !a.f() && !a.b()) c.error(fmt::format("'{}' is not a tensor", params[p].name));
         }
         return;
       }
@@ -42,10 +42,7 @@ Call Call::with(const ir::Op& op, const std::vector<ir::Arg>& args, const Lookup
         c.operand_numbers_[p].push_back(static_cast<int>(c.operands_.size()));
         c.operands_.push_back({v, std::move(*t)});
       } else {
-        if (params[p].kind == ir::ParamKind::kTensor) {
-          c.operand_numbers_[p].push_back(-1);
-          c.error(fmt::format("'{}' is a number, not a tensor", params[p].name));
-        }
+        if (params[p].kind == ir::ParamKind::kTensor) c.operand_numbers_[p].push_back(-1);
         c.scalars_.emplace(v, std::move(k));
       }
     };
@@ -89,10 +86,20 @@ std::vector<int> Call::operands(std::string_view name) const {
 const TensorType& Call::tensor(std::string_view name) const {
   const int k = operand(name);
   if (k < 0) {
-    error(fmt::format("tensor '{}' is None", name));
+    error(fmt::format("'{}' is {}, not a tensor", name, has(name) ? "a number" : "None"));
     return kNoTensor;
   }
   return type(k);
+}
+std::optional<ir::ScalarKind> Call::number_kind(std::string_view name) const {
+  const ir::Arg& a = raw(name);
+  if (const ir::Value* v = a.value()) {
+    const auto it = scalars_.find(v);
+    const auto* s = it == scalars_.end() ? nullptr : std::get_if<ir::ScalarType>(&it->second.type);
+    return s ? std::optional(s->kind) : std::nullopt;
+  }
+  const auto n = number(a);
+  return n ? std::optional(n->kind) : std::nullopt;
 }
 
 const ir::Arg& Call::raw(std::string_view name) const {

@@ -48,6 +48,8 @@ class Call {
   const std::string& name() const { return op_->name; }
 
   // --- tensor operands, numbered in schema order; lists count each element; None has no number ---
+  // A tensor parameter may also hold a Python number (exported programs have aten.add.Tensor(x, 1)): it is no operand;
+  // ask number_kind() and scalar().
   size_t num_operands() const { return operands_.size(); }
   const TensorType& type(int operand) const;
   const ir::Value* value(int operand) const { return operands_[static_cast<size_t>(operand)].value; }
@@ -63,6 +65,8 @@ class Call {
   double f(std::string_view param) const;                     // int, float or bool as double
   bool flag(std::string_view param) const;
   Scalar scalar(std::string_view param) const;                // number of any kind
+  // int, float or bool for a number, also one known only at run time; nullopt for anything else.
+  std::optional<ir::ScalarKind> number_kind(std::string_view param) const;
   std::string str(std::string_view param) const;
   std::optional<DType> dtype(std::string_view param) const;   // nullopt for None
   std::vector<int64_t> ints(std::string_view param) const;    // a single int broadcasts to a sized list's length
