@@ -1,0 +1,39 @@
+// src/passes/fold_constants.cc - fold-constants: op(constants) -> constant. The value is eval's own, so the fold is bit-exact.
+#include "interp/interp.h"
+#include "passes/pass_def.h"
+
+namespace edgewright::passes {
+namespace {
+
+// A constant that grows the file needs a reason: results larger than this stay computed unless no larger than the operands.
+constexpr int64_t kMaxGrowth = 1 << 16;  // bytes
+
+Match fold(Node& n, Rewriter& rw) {
+  const ops::OpDef* d = ops::def(n);
+  if (!d || d->is_nondeterministic || d->has_side_effect || d->functional || n.num_results() == 0) return no_match();
+  int64_t operand_bytes = 0;
+  for (const Value* v : n.inputs()) {
+    if (!v->is_constant()) return no_match();
+    operand_bytes += static_cast<int64_t>(v->data->nbytes());
+  }
+  int64_t result_bytes = 0;
+  for (size_t i = 0; i < n.num_results(); ++i) {
+    const auto* t = n.result(i)->tensor();
+    if (!t) return no_match();
+    if (!ir::is_static(t->shape)) return no_match("the size of a constant expression is known only when it runs");
+    const ir::Dim count = ir::numel(t->shape);
+    result_bytes += count.value() * static_cast<int64_t>(size_of(t->dtype));
+  }
+  if (result_bytes > std::max(operand_bytes, kMaxGrowth)) return no_match("the folded constant would be larger than what it is made from");
+  auto r = interp::evaluate(n);
+  if (!r) return {false, "a constant expression cannot be evaluated", std::move(r.error())};
+  std::vector<Value*> out;
+  for (size_t i = 0; i < r->size(); ++i) out.push_back(rw.constant(std::move((*r)[i]), n.result(i)->name));
+  return rw.replace(std::move(out));
+}
+
+}  // namespace
+PassDef define_fold_constants() {
+  return {.name = "fold-constants", .rewrite = fold, .agreement = Agreement::kBitExact, .summary = "op(constants) -> constant"};
+}
+}  // namespace edgewright::passes

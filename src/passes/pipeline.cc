@@ -1,0 +1,29 @@
+// src/passes/pipeline.cc - the default pipeline, in order, and why each stands where it does.
+#include "passes/pass_manager.h"
+
+namespace edgewright::passes {
+
+const std::vector<std::string>& default_pipeline() {
+  static const std::vector<std::string> order = {
+      "functionalize",      // first: everything after it may assume pure dataflow
+      "remove-noops",       // clones and dropouts hide patterns
+      "decompose",          // before the patterns: they are written for the simple ops
+      "remove-noops",       // decompositions leave views that change nothing
+      "cse",                // equal masks and positions are computed once
+      "convert-to-linear",  // before folding, which would swallow the transposes it looks for (right either way)
+      "fold-batch-norm",    // needs convolution or linear beside the norm
+      "fold-constants",     // masks, positions, scales
+      "xnn-forms",          // what XNNPACK computes in its own layout
+      "decompose",          // what XNNPACK refused after all, and what the forms are made of
+      "fold-constants",     // weights into their new layout
+      "sink-permutes",      // permutes meet and cancel
+      "fold-constants",     // constants that were permuted on the way
+      "remove-noops",       // what the permutes left
+      "fuse-clamp",         // after the permutes, which stand between an op and its activation
+      "cse",
+      "dead-code",          // last: nothing unused is partitioned
+  };
+  return order;
+}
+
+}  // namespace edgewright::passes

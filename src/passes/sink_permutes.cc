@@ -1,0 +1,210 @@
+// src/passes/sink_permutes.cc - sink-permutes: permutes move towards the outputs, where they meet and cancel.
+//   permute(permute(x, p), q)        -> permute(x, q after p)
+//   op(permute(a, p), permute(b, p)) -> permute(op(a, b), p)      op elementwise; constants and scalars are permuted the other way
+//   cat([permute(a, p), ...], d)     -> permute(cat([a, ...], p[d]), p)
+//   view(permute(x, p), s)           -> view(x, s)                where p only moves dims of size 1
+//   mean(permute(x, p), dims)        -> mean(x, p[dims]) (permuted back where dims are kept)
+//   softmax(permute(x, p), -1)       -> permute(softmax(x, ...))  where p keeps the last dim
+//   constant_pad_nd(permute(x, p))   -> permute(constant_pad_nd(x), p)
+// Moving elements commutes with computing on each of them.
+#include <algorithm>
+#include <set>
+
+#include "passes/pass_def.h"
+
+namespace edgewright::passes {
+namespace {
+
+using Perm = std::vector<int64_t>;
+
+Perm inverse(const Perm& p) {
+  Perm q(p.size());
+  for (size_t i = 0; i < p.size(); ++i) q[static_cast<size_t>(p[i])] = static_cast<int64_t>(i);
+  return q;
+}
+Value* permute(Rewriter& rw, Value* v, const Perm& p) { return rw("aten.permute", {v, ir::Arg::ints(p)}); }
+
+// Elementwise ops over all their tensor operands, with broadcasting.
+const std::set<std::string_view>& elementwise() {
+  static const std::set<std::string_view> s = {
+      "aten.relu", "aten.relu6", "aten.sigmoid", "aten.tanh", "aten.hardtanh", "aten.clamp", "aten.hardswish", "aten.hardsigmoid", "aten.silu", "aten.gelu", "aten.elu",
+      "aten.leaky_relu", "aten.abs", "aten.neg", "aten.exp", "aten.log", "aten.sqrt", "aten.rsqrt", "aten.square", "aten.floor", "aten.ceil", "aten.round", "aten.sin", "aten.cos",
+      "aten.pow.Tensor_Scalar", "aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor", "aten.sub.Scalar", "aten.mul.Tensor", "aten.mul.Scalar", "aten.div.Tensor",
+      "aten.div.Scalar", "aten.maximum", "aten.minimum", "aten.clamp_min", "aten.clamp_max", "aten.reciprocal", "aten.clone", "aten.mish", "aten.softplus",
+      "xnn.add", "xnn.sub", "xnn.mul", "xnn.div", "xnn.minimum", "xnn.maximum"};
+  return s;
+}
+
+// The permute that makes v, with its dims; null where v is something else.
+Node* permute_of(const Value* v, Perm& p) {
+  Node* n = v ? v->producer : nullptr;
+  const auto perm = permutation(n);
+  if (!perm) return nullptr;
+  p = *perm;
+  return n;
+}
+
+Match pointwise(Node& n, Rewriter& rw) {
+  const auto inputs = n.inputs();
+  Perm p;
+  Node* first = nullptr;
+  for (Value* v : inputs) {
+    Perm q;
+    if (Node* t = permute_of(v, q)) {
+      if (first && q != p) return no_match("its operands are permuted differently");
+      first = t;
+      p = q;
+    }
+  }
+  if (!first) return no_match();
+  const size_t rank = p.size();
+  if (n.result()->tensor()->rank() != rank) return no_match("broadcasting adds dims");
+  std::vector<ir::Arg> args = n.args();
+  for (ir::Arg& a : args) {
+    Value* v = a.value();
+    if (!v || !v->tensor()) continue;
+    Perm q;
+    if (Node* t = permute_of(v, q)) {
+      rw.matched(t);
+      a = t->inputs()[0];
+      continue;
+    }
+    const auto sizes = sizes_of(v);
+    if (!sizes) return no_match("an operand's size is known only at run time");
+    const bool single = std::all_of(sizes->begin(), sizes->end(), [](int64_t s) { return s == 1; });
+    if (single && sizes->size() <= rank && (sizes->empty() || v->is_constant())) {
+      if (!sizes->empty()) a = rw("aten.view", {v, ir::Arg::ints(std::vector<int64_t>(rank, 1))});
+      continue;
+    }
+    if (!v->is_constant() && !single) return no_match("one operand is permuted and another is not");
+    std::vector<int64_t> full(rank - sizes->size(), 1);
+    full.insert(full.end(), sizes->begin(), sizes->end());
+    Value* wide = full == *sizes ? v : rw("aten.view", {v, ir::Arg::ints(full)});
+    a = permute(rw, wide, inverse(p));
+  }
+  Value* y = rw(n.name(), std::move(args));
+  return rw.replace(y ? permute(rw, y, p) : y);
+}
+
+Match rewrite(Node& n, Rewriter& rw) {
+  if (n.num_results() != 1 || !n.result()->tensor()) return no_match();
+  if (elementwise().contains(n.name())) return pointwise(n, rw);
+  Perm p;
+  if (const auto q = permutation(&n)) {
+    Node* t = permute_of(n.inputs()[0], p);
+    if (!t) return no_match();
+    rw.matched(t);
+    Perm both;
+    bool identity = true;
+    for (int64_t d : *q) {
+      both.push_back(p[static_cast<size_t>(d)]);
+      identity &= both.back() == static_cast<int64_t>(both.size()) - 1;
+    }
+    Value* x = t->inputs()[0];
+    return rw.replace(identity ? x : permute(rw, x, both));
+  }
+  if (n.is("aten.view") || n.is("aten.reshape") || n.is("aten._unsafe_view")) {
+    Node* t = permute_of(n.inputs()[0], p);
+    if (!t) return no_match();
+    Value* x = t->inputs()[0];
+    const auto sizes = sizes_of(x), to = sizes_of(n.result());
+    if (!sizes || !to) return no_match("a size is known only at run time");
+    int64_t last = -1;
+    for (int64_t d : p) {
+      if ((*sizes)[static_cast<size_t>(d)] == 1) continue;
+      if (d < last) return no_match();
+      last = d;
+    }
+    rw.matched(t);
+    return rw.replace(rw("aten.view", {x, ir::Arg::ints(*to)}));
+  }
+  if (n.is("aten.cat")) {
+    const ir::Arg list = n.arg("tensors"), dim = n.arg("dim");
+    if (!list.list() || !dim.i()) return no_match();
+    ir::ArgList xs;
+    std::vector<Node*> nodes;
+    for (const ir::Arg& a : *list.list()) {
+      Perm q;
+      Node* t = permute_of(a.value(), q);
+      if (!t || (!nodes.empty() && q != p)) return no_match(nodes.empty() ? "" : "its operands are permuted differently");
+      p = q;
+      nodes.push_back(t);
+      xs.push_back(t->inputs()[0]);
+    }
+    if (nodes.empty()) return no_match();
+    for (Node* t : nodes) rw.matched(t);
+    const int64_t d = *dim.i() < 0 ? *dim.i() + static_cast<int64_t>(p.size()) : *dim.i();
+    Value* y = rw("aten.cat", {std::move(xs), p[static_cast<size_t>(d)]});
+    return rw.replace(y ? permute(rw, y, p) : y);
+  }
+  if (n.is("aten.mean.dim")) {
+    Node* t = permute_of(n.inputs()[0], p);
+    const ir::Arg dim = n.arg("dim"), keep = n.arg("keepdim");
+    if (!t || !dim.list() || dim.list()->empty() || !keep.b()) return no_match();
+    const auto rank = static_cast<int64_t>(p.size());
+    std::vector<int64_t> dims;
+    std::vector<bool> reduced(p.size(), false);
+    for (const ir::Arg& a : *dim.list()) {
+      if (!a.i()) return no_match();
+      const int64_t d = p[static_cast<size_t>(*a.i() < 0 ? *a.i() + rank : *a.i())];
+      dims.push_back(d);
+      reduced[static_cast<size_t>(d)] = true;
+    }
+    std::sort(dims.begin(), dims.end());
+    Perm rest;  // what is left of p when the reduced dims are gone
+    if (*keep.b()) {
+      rest = p;
+    } else {
+      Perm position(p.size());
+      int64_t at = 0;
+      for (size_t d = 0; d < p.size(); ++d) position[d] = reduced[d] ? -1 : at++;
+      for (int64_t d : p)
+        if (!reduced[static_cast<size_t>(d)]) rest.push_back(position[static_cast<size_t>(d)]);
+    }
+    rw.matched(t);
+    std::vector<ir::Arg> args = n.args();
+    args[0] = t->inputs()[0];
+    args[1] = ir::Arg::ints(dims);
+    Value* y = rw(n.name(), std::move(args));
+    const bool identity = std::is_sorted(rest.begin(), rest.end());
+    return rw.replace(y && !identity ? permute(rw, y, rest) : y);
+  }
+  if (n.is("aten.constant_pad_nd")) {
+    Node* t = permute_of(n.inputs()[0], p);
+    const ir::Arg pad = n.arg("pad");
+    if (!t || !pad.list()) return no_match();
+    std::vector<ir::Arg> moved(2 * p.size(), ir::Arg(0));  // from the last dim backwards, as the op has it
+    for (size_t i = 0; 2 * i + 1 < pad.list()->size(); ++i) {
+      const auto d = static_cast<size_t>(p[p.size() - 1 - i]);
+      moved[2 * (p.size() - 1 - d)] = (*pad.list())[2 * i];
+      moved[2 * (p.size() - 1 - d) + 1] = (*pad.list())[2 * i + 1];
+    }
+    rw.matched(t);
+    std::vector<ir::Arg> args = n.args();
+    args[0] = t->inputs()[0];
+    args[1] = ir::ArgList(std::move(moved));
+    Value* y = rw(n.name(), std::move(args));
+    return rw.replace(y ? permute(rw, y, p) : y);
+  }
+  if (n.is("aten._softmax") || n.is("aten.softmax.int")) {
+    Node* t = permute_of(n.inputs()[0], p);
+    const ir::Arg dim = n.arg("dim");
+    if (!t || !dim.i()) return no_match();
+    const auto rank = static_cast<int64_t>(p.size());
+    const int64_t d = p[static_cast<size_t>(*dim.i() < 0 ? *dim.i() + rank : *dim.i())];
+    if (d != rank - 1) return no_match("the dim would no longer be the last");
+    rw.matched(t);
+    std::vector<ir::Arg> args = n.args();
+    args[0] = t->inputs()[0];
+    args[1] = d;
+    Value* y = rw(n.name(), std::move(args));
+    return rw.replace(y ? permute(rw, y, p) : y);
+  }
+  return no_match();
+}
+
+}  // namespace
+PassDef define_sink_permutes() {
+  return {.name = "sink-permutes", .rewrite = rewrite, .agreement = Agreement::kBitExact, .summary = "op(permute(x)) -> permute(op(x)); neighbours cancel"};
+}
+}  // namespace edgewright::passes

@@ -1,0 +1,295 @@
+// src/passes/xnn_forms.cc - xnn-forms: ops whose XNNPACK node has another layout or other parameters -> our xnn.* ops, which are
+// those nodes one to one, with the permutes and views that this needs around them in plain sight (sink-permutes then moves
+// them together, where they cancel).
+//   convolution(x, w)        -> permute(xnn.conv2d(permute(x, NHWC), permute(w, OHWI)), NCHW); grouped, depthwise, transposed, 1-d
+//   max_pool2d, avg_pool2d, mean over (2,3), upsample_bilinear2d -> the same around their NHWC nodes
+//   linear(x, w, b), mm, addmm with a constant weight -> xnn.fully_connected, with transposed_weight for mm and addmm
+//   linear, matmul of two computed values -> batch matmul
+//   softmax over another dim -> permute(softmax(permute(x), -1))
+// Every form computes the same sums in another order at most.
+#include <algorithm>
+
+#include "ops/xnn_support.h"
+#include "passes/pass_def.h"
+
+namespace edgewright::passes {
+namespace {
+
+const std::vector<int64_t> kToNhwc{0, 2, 3, 1}, kToNchw{0, 3, 1, 2};
+
+Value* permute(Rewriter& rw, Value* v, const std::vector<int64_t>& dims) { return rw("aten.permute", {v, ir::Arg::ints(dims)}); }
+Value* view(Rewriter& rw, Value* v, const std::vector<int64_t>& sizes) { return rw("aten.view", {v, ir::Arg::ints(sizes)}); }
+
+// Ends a match whose XNNPACK node is `y`'s producer; `result` is what stands for the root.
+Match if_taken(Rewriter& rw, Value* y, Value* result) {
+  if (!y || !result) return rw.replace(result);  // reports the failure
+  std::string reason;
+  if (!ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
+  return rw.replace(result);
+}
+
+std::optional<std::vector<int64_t>> ints(const Node& n, std::string_view param, size_t count) {
+  const ir::Arg a = n.arg(param);
+  std::vector<int64_t> out;
+  if (a.i()) return std::vector<int64_t>(count, *a.i());
+  if (!a.list()) return std::nullopt;
+  for (const ir::Arg& x : *a.list()) {
+    if (!x.i()) return std::nullopt;
+    out.push_back(*x.i());
+  }
+  if (out.size() == 1) out.resize(count, out[0]);
+  if (out.size() != count) return std::nullopt;
+  return out;
+}
+
+Match convolution(Node& n, Rewriter& rw) {
+  Value *x = n.arg("input").value(), *w = n.arg("weight").value(), *b = n.arg("bias").value();
+  if (!w->is_constant()) return no_match("the weight is not a constant");
+  if (b && !b->is_constant()) return no_match("the bias is not a constant");
+  if (!is_f32(x) || !is_f32(w)) return no_match("it is not f32");
+  const auto xs = sizes_of(x), ws = sizes_of(w), ys = sizes_of(n.result());
+  if (!xs || !ws || !ys) return no_match("a size is known only at run time");
+  const size_t spatial = xs->size() - 2;
+  if (xs->size() < 3 || spatial > 2) return no_match("XNNPACK has convolutions over one or two dims");
+  auto stride = ints(n, "stride", spatial), padding = ints(n, "padding", spatial), dilation = ints(n, "dilation", spatial),
+       output_padding = ints(n, "output_padding", spatial);
+  const ir::Arg transposed = n.arg("transposed"), groups_arg = n.arg("groups");
+  if (!stride || !padding || !dilation || !output_padding || !transposed.b() || !groups_arg.i()) return no_match("an argument is known only at run time");
+  for (int64_t p : *padding)
+    if (p < 0) return no_match("negative padding");
+  const int64_t groups = *groups_arg.i();
+  std::vector<int64_t> wsz = *ws, xsz = *xs;
+  const bool one_dim = spatial == 1;
+  if (one_dim) {  // a row of height 1
+    xsz.insert(xsz.begin() + 2, 1);
+    wsz.insert(wsz.begin() + 2, 1);
+    x = view(rw, x, xsz);
+    w = view(rw, w, wsz);
+    stride->insert(stride->begin(), 1);
+    dilation->insert(dilation->begin(), 1);
+    padding->insert(padding->begin(), 0);
+    output_padding->insert(output_padding->begin(), 0);
+  }
+  Value* nhwc = permute(rw, x, kToNhwc);
+  const std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], (*padding)[0], (*padding)[1]};
+  Value* y;
+  const ir::Arg bias = b ? ir::Arg(b) : ir::Arg();
+  if (!*transposed.b() && groups > 1 && groups == xsz[1] && wsz[1] == 1) {
+    Value* weight = permute(rw, w, {1, 2, 3, 0});
+    y = rw("xnn.depthwise_conv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
+  } else if (!*transposed.b()) {
+    Value* weight = permute(rw, w, {0, 2, 3, 1});
+    y = rw("xnn.conv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation), groups});
+  } else {
+    // [i, o/g, kh, kw] -> [o, kh, kw, i/g]
+    Value* weight = w;
+    if (groups > 1) {
+      weight = view(rw, weight, {groups, wsz[0] / groups, wsz[1], wsz[2], wsz[3]});
+      weight = permute(rw, weight, {0, 2, 3, 4, 1});
+      weight = view(rw, weight, {groups * wsz[1], wsz[2], wsz[3], wsz[0] / groups});
+    } else {
+      weight = permute(rw, weight, {1, 2, 3, 0});
+    }
+    y = rw("xnn.deconv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation), ir::Arg::ints(*output_padding), groups});
+  }
+  if (!y) return rw.replace(y);
+  Value* nchw = permute(rw, y, kToNchw);
+  return if_taken(rw, y, one_dim ? view(rw, nchw, *ys) : nchw);
+}
+
+// Bottom and right padding that give the result's size: what ceil_mode adds, or less than asked where it is not reached.
+int64_t far_padding(int64_t in, int64_t out, int64_t near, int64_t kernel, int64_t stride, int64_t dilation) {
+  return std::max<int64_t>(0, (out - 1) * stride + dilation * (kernel - 1) + 1 - in - near);
+}
+
+Match max_pool(Node& n, Rewriter& rw) {
+  if (n.num_results() > 1 && (!n.result(1)->users.empty() || n.graph().is_output(n.result(1)))) return no_match("its indices are used");
+  Value* x = n.arg("self").value();
+  const auto xs = sizes_of(x), ys = sizes_of(n.result());
+  if (!xs || !ys) return no_match("a size is known only at run time");
+  if (!is_f32(x)) return no_match("it is not f32");
+  const auto kernel = ints(n, "kernel_size", 2), padding = ints(n, "padding", 2), dilation = ints(n, "dilation", 2);
+  const ir::Arg s = n.arg("stride");
+  const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : ints(n, "stride", 2);
+  if (!kernel || !padding || !dilation || !stride) return no_match("an argument is known only at run time");
+  const bool unbatched = xs->size() == 3;
+  std::vector<int64_t> xsz = *xs, ysz = *ys;
+  if (unbatched) {
+    xsz.insert(xsz.begin(), 1);
+    ysz.insert(ysz.begin(), 1);
+    x = view(rw, x, xsz);
+  }
+  std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], 0, 0};
+  for (size_t i : {0, 1}) pad4[2 + i] = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], (*dilation)[i]);
+  Value* y = rw("xnn.max_pool2d", {permute(rw, x, kToNhwc), ir::Arg::ints(*kernel), ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
+  if (!y) return rw.replace(y);
+  Value* nchw = permute(rw, y, kToNchw);
+  Value* result = unbatched ? view(rw, nchw, *ys) : nchw;
+  std::string reason;
+  if (result && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
+  std::vector<Value*> out(n.num_results(), nullptr);
+  out[0] = result;
+  return rw.replace(std::move(out));
+}
+
+Match avg_pool(Node& n, Rewriter& rw) {
+  Value* x = n.arg("self").value();
+  const auto xs = sizes_of(x), ys = sizes_of(n.result());
+  if (!xs || !ys) return no_match("a size is known only at run time");
+  if (!is_f32(x)) return no_match("it is not f32");
+  const auto kernel = ints(n, "kernel_size", 2), padding = ints(n, "padding", 2);
+  const ir::Arg s = n.arg("stride");
+  const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : ints(n, "stride", 2);
+  if (!kernel || !padding || !stride) return no_match("an argument is known only at run time");
+  if (!n.arg("divisor_override").is_none()) return no_match("divisor_override");
+  const bool include = n.arg("count_include_pad").b() && *n.arg("count_include_pad").b();
+  const bool padded = (*padding)[0] || (*padding)[1];
+  const bool unbatched = xs->size() == 3;
+  std::vector<int64_t> xsz = *xs, ysz = *ys;
+  if (unbatched) {
+    xsz.insert(xsz.begin(), 1);
+    ysz.insert(ysz.begin(), 1);
+    x = view(rw, x, xsz);
+  }
+  Value* nhwc = permute(rw, x, kToNhwc);
+  std::vector<int64_t> pad4{0, 0, 0, 0};
+  for (size_t i : {0, 1}) {
+    const int64_t far = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], 1);
+    pad4[i] = (*padding)[i];
+    // Where padding counts, a window may reach over it but not over what only ceil_mode added.
+    if (include && far > (*padding)[i]) return no_match("ceil_mode adds a row or column that count_include_pad does not count");
+    pad4[2 + i] = far;
+  }
+  if (include && padded) {
+    nhwc = rw("aten.constant_pad_nd", {nhwc, ir::Arg::ints({0, 0, pad4[1], pad4[3], pad4[0], pad4[2]}), 0.0});
+    pad4 = {0, 0, 0, 0};
+  }
+  Value* y = rw("xnn.avg_pool2d", {nhwc, ir::Arg::ints(*kernel), ir::Arg::ints(*stride), ir::Arg::ints(pad4)});
+  if (!y) return rw.replace(y);
+  Value* nchw = permute(rw, y, kToNchw);
+  return if_taken(rw, y, unbatched ? view(rw, nchw, *ys) : nchw);
+}
+
+Match mean(Node& n, Rewriter& rw) {
+  Value* x = n.arg("self").value();
+  const auto xs = sizes_of(x), ys = sizes_of(n.result());
+  if (!xs || !ys || !is_f32(x) || !is_f32(n.result())) return no_match("it is not a statically shaped f32 mean");
+  const ir::Arg dim = n.arg("dim");
+  if (!dim.list() || xs->size() != 4) return no_match("XNNPACK's payload has the mean over height and width only");
+  std::vector<int64_t> dims;
+  for (const ir::Arg& d : *dim.list()) {
+    if (!d.i()) return no_match("a dim known only at run time");
+    dims.push_back(*d.i() < 0 ? *d.i() + 4 : *d.i());
+  }
+  std::sort(dims.begin(), dims.end());
+  Value* in = x;
+  if (dims == std::vector<int64_t>{2, 3}) {
+    in = permute(rw, x, kToNhwc);
+  } else if (dims != std::vector<int64_t>{1, 2}) {
+    return no_match("XNNPACK's payload has the mean over height and width only");
+  }
+  Value* y = rw("xnn.global_avg_pool2d", {in});
+  return if_taken(rw, y, view(rw, y, *ys));
+}
+
+Match upsample(Node& n, Rewriter& rw) {
+  const bool vec = n.is("aten.upsample_bilinear2d.vec");
+  Value* x = n.arg(vec ? "input" : "self").value();
+  const auto xs = sizes_of(x), ys = sizes_of(n.result());
+  if (!xs || !ys || !is_f32(x)) return no_match("it is not a statically shaped f32 resize");
+  const ir::Arg align = n.arg("align_corners");
+  // PyTorch uses given scale factors instead of the sizes' ratio; XNNPACK has the ratio alone.
+  const auto scale_is_ratio = [&](const ir::Arg& a, size_t d) {
+    return a.is_none() || (a.f() && *a.f() == static_cast<double>((*ys)[d]) / static_cast<double>((*xs)[d]));
+  };
+  if (!*align.b()) {
+    bool ok = true;
+    if (vec) {
+      const ir::Arg f = n.arg("scale_factors");
+      if (f.list()) ok = f.list()->size() == 2 && scale_is_ratio((*f.list())[0], 2) && scale_is_ratio((*f.list())[1], 3);
+    } else {
+      ok = scale_is_ratio(n.arg("scales_h"), 2) && scale_is_ratio(n.arg("scales_w"), 3);
+    }
+    if (!ok) return no_match("a scale factor that is not the ratio of the sizes");
+  }
+  Value* y = rw("xnn.resize_bilinear2d", {permute(rw, x, kToNhwc), (*ys)[2], (*ys)[3], *align.b(), !*align.b()});
+  return if_taken(rw, y, y ? permute(rw, y, kToNchw) : y);
+}
+
+bool is_one(const ir::Arg& a) { return (a.i() && *a.i() == 1) || (a.f() && *a.f() == 1); }
+
+Match linear(Node& n, Rewriter& rw) {
+  const bool is_linear = n.is("aten.linear"), addmm = n.is("aten.addmm");
+  Value* x = n.arg(is_linear ? "input" : addmm ? "mat1" : "self").value();
+  Value* w = n.arg(is_linear ? "weight" : "mat2").value();
+  Value* b = is_linear ? n.arg("bias").value() : addmm ? n.arg("self").value() : nullptr;
+  const auto xs = sizes_of(x), ws = sizes_of(w), ys = sizes_of(n.result());
+  if (!xs || !ws || !ys || xs->empty() || ws->size() != 2) return no_match("a size is known only at run time");
+  if (!is_f32(x) || !is_f32(w)) return no_match("it is not f32");
+  const ir::Arg alpha = addmm ? n.arg("alpha") : ir::Arg(1), beta = addmm ? n.arg("beta") : ir::Arg(1);
+  const auto number = [](const ir::Arg& a) { return a.f() ? *a.f() : a.i() ? static_cast<double>(*a.i()) : NAN; };
+  const double scale = number(alpha), bias_scale = number(beta);
+  if (!(std::isfinite(scale) && std::isfinite(bias_scale))) return no_match("alpha or beta is not a finite constant");
+  const int64_t columns = ys->back();
+  const bool row_bias = b && b->is_constant() && b->tensor()->rank() == 1 && sizes_of(b) == std::vector<int64_t>{columns};
+  const bool bias_inside = row_bias && is_one(alpha) && is_one(beta) && w->is_constant();
+  Value* y;
+  if (w->is_constant()) {
+    y = rw("xnn.fully_connected", {x, w, bias_inside ? ir::Arg(b) : ir::Arg(), !is_linear});
+  } else {
+    int64_t rows = 1;
+    for (size_t i = 0; i + 1 < xs->size(); ++i) rows *= (*xs)[i];
+    Value* x2 = xs->size() == 2 ? x : view(rw, x, {rows, xs->back()});
+    y = rw("aten.mm", {x2, is_linear ? permute(rw, w, {1, 0}) : w});
+    if (!is_linear && !addmm) return no_match("a product of two computed values stays a matmul");
+  }
+  if (!y) return rw.replace(y);
+  std::string reason;
+  if (w->is_constant() && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
+  if (sizes_of(y) != ys) y = view(rw, y, *ys);
+  if (b && !bias_inside) {
+    if (scale != 1) y = rw("aten.mul.Scalar", {y, alpha});
+    // beta = 0 ignores the bias, NaN and all
+    if (bias_scale != 0) y = rw("aten.add.Tensor", {y, bias_scale == 1 ? b : rw("aten.mul.Scalar", {b, beta})});
+  }
+  return rw.replace(y);
+}
+
+Match softmax(Node& n, Rewriter& rw) {
+  Value* x = n.arg("self").value();
+  const auto xs = sizes_of(x);
+  const ir::Arg dim = n.arg("dim");
+  if (!xs || xs->empty() || !is_f32(x) || !is_f32(n.result()) || !dim.i()) return no_match("it is not a statically shaped f32 softmax");
+  const auto rank = static_cast<int64_t>(xs->size());
+  const int64_t d = *dim.i() < 0 ? *dim.i() + rank : *dim.i();
+  if (d == rank - 1) return no_match();
+  std::vector<int64_t> perm;
+  for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
+  std::swap(perm[static_cast<size_t>(d)], perm.back());  // its own inverse
+  std::vector<ir::Arg> args = n.args();
+  args[0] = permute(rw, x, perm);
+  args[1] = static_cast<int64_t>(-1);
+  Value* y = rw(n.name(), std::move(args));
+  return if_taken(rw, y, y ? permute(rw, y, perm) : y);
+}
+
+Match rewrite(Node& n, Rewriter& rw) {
+  if (n.is("aten.convolution")) return convolution(n, rw);
+  if (n.name().starts_with("aten.max_pool2d")) return max_pool(n, rw);
+  if (n.is("aten.avg_pool2d")) return avg_pool(n, rw);
+  if (n.is("aten.mean.dim")) return mean(n, rw);
+  if (n.name().starts_with("aten.upsample")) return upsample(n, rw);
+  if (n.name().ends_with("softmax") || n.name().ends_with("softmax.int")) return softmax(n, rw);
+  return linear(n, rw);
+}
+
+}  // namespace
+PassDef define_xnn_forms() {
+  return {.name = "xnn-forms",
+          .roots = {"aten.convolution", "aten.max_pool2d", "aten.max_pool2d_with_indices", "aten.avg_pool2d", "aten.mean.dim", "aten.upsample_bilinear2d",
+                    "aten.upsample_bilinear2d.vec", "aten.linear", "aten.mm", "aten.addmm", "aten._softmax", "aten.softmax.int"},
+          .rewrite = rewrite,
+          .agreement = Agreement::kReassociated,
+          .summary = "convolution, pooling, resize, linear, softmax -> the XNNPACK node's own form, with explicit permutes"};
+}
+}  // namespace edgewright::passes
