@@ -230,10 +230,11 @@ Dtypes dtypes_of(const Elementwise& e, const Call& c) {
   std::vector<std::string> voters;
   for (const Slot& s : e.slots)
     if (s.role == Slot::kPromoted) voters.push_back(s.param);
-  if (e.rule == Rule::kFirst) voters.resize(1);
+  const Rule rule = e.rule_of ? e.rule_of(c) : e.rule;
+  if (rule == Rule::kFirst) voters.resize(1);
   DType t = result_type(c, voters);
-  if (e.rule == Rule::kFloat && !is_float(t)) t = kDefaultFloat;
-  return {t, e.rule == Rule::kBool ? DType::b8 : t};
+  if (rule == Rule::kFloat && !is_float(t)) t = kDefaultFloat;
+  return {t, rule == Rule::kBool ? DType::b8 : t};
 }
 
 // A formula ready to run: its arguments resolved at one call.
@@ -591,81 +592,6 @@ OpDef reduction(Reduction r) {
     const FoldedDims dims = dims_of(c);
     EW_TRY(fold_point(c, dims, fold, compute, result));  // the same refusals
     fold_whole(dims, fold, compute, in[0], out[0]);
-    return {};
-  };
-  return d;
-}
-
-// ---- data movement --------------------------------------------------------------------------------------------------
-
-AffineMap AffineMap::identity(size_t rank) {
-  AffineMap m;
-  m.offset.assign(rank, 0);
-  for (size_t d = 0; d < rank; ++d) m.terms.push_back({d, d, 1});
-  return m;
-}
-
-Point affine_point(AffineMap m, int operand) {
-  return move_point([m = std::move(m), operand](Index out, int64_t* in) {
-    std::copy(m.offset.begin(), m.offset.end(), in);
-    for (const auto& t : m.terms) in[t.axis] += t.step * out[t.dim];
-    return operand;
-  });
-}
-
-ir::Tensor affine_view(const AffineMap& m, const ir::Tensor& in, std::vector<int64_t> sizes) {
-  ir::Tensor v = in;
-  v.strides.assign(sizes.size(), 0);
-  v.sizes = std::move(sizes);
-  if (v.numel() == 0) return v;  // the offset may lie outside
-  int64_t offset = 0;
-  for (size_t k = 0; k < m.offset.size(); ++k) offset += m.offset[k] * in.strides[k];
-  for (const auto& t : m.terms) v.strides[t.dim] += t.step * in.strides[t.axis];
-  v.data = in.data + offset * static_cast<int64_t>(size_of(in.dtype));
-  return v;
-}
-
-OpDef affine(std::string schema, std::function<Result<Types>(const Call&)> infer, std::function<AffineMap(const Call&)> map, bool is_view, std::string stock) {
-  OpDef d;
-  d.schema_text = std::move(schema);
-  d.infer = std::move(infer);
-  d.stock = std::move(stock);
-  if (is_view) d.view_of = "self";
-  d.eval = [map](const Call& c, size_t) -> Result<Point> { return affine_point(map(c)); };
-  d.whole = [map](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
-    copy_into(affine_view(map(c), in[0], out[0].sizes), out[0]);
-    return {};
-  };
-  return d;
-}
-
-Point reshape_point(std::vector<int64_t> in_sizes, std::vector<int64_t> out_sizes, int operand) {
-  return move_point([in_sizes = std::move(in_sizes), out_sizes = std::move(out_sizes), operand](Index out, int64_t* in) {
-    int64_t flat = 0;
-    for (size_t d = 0; d < out_sizes.size(); ++d) flat = flat * out_sizes[d] + out[d];
-    for (size_t d = in_sizes.size(); d-- > 0;) {
-      in[d] = flat % in_sizes[d];
-      flat /= in_sizes[d];
-    }
-    return operand;
-  });
-}
-
-OpDef reshape(std::string schema, std::function<Result<Types>(const Call&)> infer, bool is_view, std::string stock) {
-  OpDef d;
-  d.schema_text = std::move(schema);
-  d.infer = infer;
-  d.stock = std::move(stock);
-  if (is_view) d.view_of = "self";
-  d.eval = [infer](const Call& c, size_t) -> Result<Point> {
-    EW_ASSIGN(const Types t, infer(c));
-    const Shape& in = c.type(0).shape;
-    const Shape& out = std::get<TensorType>(t[0]).shape;
-    if (!ir::is_static(in) || !ir::is_static(out)) return fail(Code::kUnsupported, "{}: sizes are known only at run time", c.name());
-    return reshape_point(ir::static_sizes(in), ir::static_sizes(out));
-  };
-  d.whole = [](const Call&, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
-    copy_into(in[0], out[0]);
     return {};
   };
   return d;

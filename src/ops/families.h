@@ -1,5 +1,5 @@
 // src/ops/families.h - families that make most op files a few lines: elementwise formulas with PyTorch's promotion and
-// broadcasting, folds over dims, affine data movement, and the usual XNNPACK lowerings. Depends on ops/op_def.h.
+// broadcasting, folds over dims, and the usual XNNPACK lowerings. Data movement has view_rules.h. Depends on ops/op_def.h.
 #pragma once
 
 #include <functional>
@@ -71,11 +71,38 @@ std::vector<int64_t> to_ints(const ir::Tensor& t);
 
 // ---- elementwise ----------------------------------------------------------------------------------------------------
 
+namespace num {
+// x > threshold ? above : below for a function that is continuous there: where the error could flip the choice, the errors of
+// both sides add up. NaN goes below.
+inline double branch(double x, double threshold, double below, double above) { return x > threshold ? above : below; }
+inline Bounded branch(Bounded x, Bounded threshold, Bounded below, Bounded above) {
+  Bounded r = x.v > threshold.v ? above : below;
+  if (x.e + threshold.e >= std::fabs(x.v - threshold.v) && x.e + threshold.e > 0) r.e = above.e + below.e;
+  return r;
+}
+// A choice by a condition without error (a mask).
+template <class R>
+R select(R condition, R yes, R no) { return value(condition) != 0 ? yes : no; }
+inline int64_t select(int64_t condition, int64_t yes, int64_t no) { return condition != 0 ? yes : no; }
+// A function of two numbers without a known slope: no promise unless both are exact.
+inline double other(double a, double b, double (*f)(double, double)) { return f(a, b); }
+inline Bounded other(Bounded a, Bounded b, double (*f)(double, double)) {
+  const double r = f(a.v, b.v);
+  return {r, a.e == 0 && b.e == 0 ? 2 * Bounded::u * std::fabs(r) : INFINITY};
+}
+// A function with steps (floor, sign): exact, or nothing.
+inline double step(double x, double (*f)(double)) { return f(x); }
+inline Bounded step(Bounded x, double (*f)(double)) { return {f(x.v), x.e == 0 || f(x.v - x.e) == f(x.v + x.e) ? 0 : INFINITY}; }
+}  // namespace num
+
 // A formula over N numbers, in the number systems that it was made for. Made from captureless lambdas:
 //   floats<2>([](auto a, auto b) { return a + b; })       double and Bounded; use num:: functions
 //   .ints<2>([](int64_t a, int64_t b) { ... })            int64, wrapped to the dtype by the caller
 //   tests<1>([](double x) { return x != x; })             floats to bool
 struct Formula {
+  // One function for floats and ints alike.
+  template <int N, class L>
+  static Formula both(L l) { return Formula{}.floats<N>(l).template ints<N>(l); }
   double (*f)(const double*) = nullptr;
   Bounded (*bounded)(const Bounded*) = nullptr;
   void (*f_block)(const double* const*, double*, int64_t) = nullptr;
@@ -160,6 +187,7 @@ struct Elementwise {
   Formula formula;
   std::function<Formula(const Call&)> choose;  // instead of `formula`, where an attribute picks it
   std::string stock;
+  std::function<Rule(const Call&)> rule_of;  // instead of `rule`, where an attribute decides
 };
 // schema, infer, eval, whole, stock. Errors: "[op.1]" a dtype without a formula, "[op.2]" shapes that do not broadcast.
 OpDef elementwise(Elementwise e);
@@ -239,30 +267,6 @@ struct Reduction {
   bool over_all = false;  // the schema has no "dim"
 };
 OpDef reduction(Reduction r);
-
-// ---- data movement --------------------------------------------------------------------------------------------------
-
-// An index map in[k] = offset[k] + sum of step * out[dim] over the terms with axis k: what permute, expand, slice, select,
-// squeeze, unsqueeze, diagonal, unfold are.
-struct AffineMap {
-  struct Term {
-    size_t dim;   // of the result
-    size_t axis;  // of the operand
-    int64_t step;
-  };
-  std::vector<int64_t> offset;  // one per dim of the operand
-  std::vector<Term> terms;
-  static AffineMap identity(size_t rank);
-};
-Point affine_point(AffineMap m, int operand = 0);
-// The result as a strided view of the operand.
-ir::Tensor affine_view(const AffineMap& m, const ir::Tensor& in, std::vector<int64_t> sizes);
-// schema, infer, eval, whole, view_of (where `is_view`); `map` is called with a concrete Call.
-OpDef affine(std::string schema, std::function<Result<Types>(const Call&)> infer, std::function<AffineMap(const Call&)> map, bool is_view = true,
-             std::string stock = "");
-// Same elements in row-major order under other sizes (view, reshape, flatten).
-Point reshape_point(std::vector<int64_t> in_sizes, std::vector<int64_t> out_sizes, int operand = 0);
-OpDef reshape(std::string schema, std::function<Result<Types>(const Call&)> infer, bool is_view = true, std::string stock = "");
 
 // ---- lowering to XNNPACK --------------------------------------------------------------------------------------------
 
