@@ -1,0 +1,44 @@
+// src/ops/as_strided.cc - the base's storage under any sizes and strides. Depends on ops/view_rules.h.
+//
+// A value has no strides here, so the base is taken to be contiguous and to begin its storage; whoever tracks aliases has to
+// refuse as_strided of anything else.
+#include "ops/view_rules.h"
+
+namespace edgewright::ops {
+namespace {
+
+// [as_strided.1] As many strides as sizes, none negative. [as_strided.2] Every element lies inside the base.
+std::vector<Layout> as_strided(const Call& c, const Layout& base) {
+  Layout out{c.dims("size"), c.dims("stride"), c.has("storage_offset") ? c.dim("storage_offset") : Dim(0)};
+  if (out.sizes.size() != out.strides.size()) {
+    c.error(fmt::format("[as_strided.1] {} sizes, {} strides", out.sizes.size(), out.strides.size()));
+    return {};
+  }
+  if (!is_static(out.sizes) || !is_static(out.strides) || !out.offset.is_constant() || !is_static(base.sizes)) return {out};
+  __int128 last = out.offset.value();
+  bool empty = false;
+  for (size_t d = 0; d < out.sizes.size(); ++d) {
+    if (out.strides[d].value() < 0 || out.sizes[d].value() < 0) c.error("[as_strided.1] a negative size or stride");
+    empty |= out.sizes[d].value() == 0;
+    const __int128 reach = static_cast<__int128>(out.sizes[d].value() - 1) * out.strides[d].value();
+    last = reach > INT64_MAX ? reach : last + reach;
+  }
+  if (!empty && (out.offset.value() < 0 || last >= numel(base.sizes).value()))
+    c.error(fmt::format("[as_strided.2] it reaches outside the base's {} elements", numel(base.sizes).value()));
+  return {out};
+}
+Result<ir::Value*> back(const ir::Node& n, size_t, ir::Value* base, ir::Value* written, Builder& b) {
+  std::vector<ir::Arg> args{base, written};
+  args.insert(args.end(), n.args().begin() + 1, n.args().end());
+  return one(b, b("aten.as_strided_scatter", std::move(args)));
+}
+
+}  // namespace
+
+std::vector<OpDef> define_as_strided() {
+  OpDef d = view_op("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, back);
+  d.stock = "aten::as_strided_copy.out";
+  return {d, twin_of("aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided, "aten.as_strided")};
+}
+
+}  // namespace edgewright::ops
