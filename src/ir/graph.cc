@@ -94,6 +94,17 @@ std::string Graph::fresh_name(std::string hint) {
   }
 }
 
+bool Graph::rename(Value* v, std::string name) {
+  if (name == v->name) return true;
+  if (name.empty() || names_.contains(name)) return false;
+  for (char c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.') return false;
+  names_.erase(v->name);
+  names_.insert(name);
+  v->name = std::move(name);
+  return true;
+}
+
 Value* Graph::own(std::unique_ptr<Value> v, std::string hint) {
   v->name = fresh_name(std::move(hint));
   loose_.push_back(std::move(v));
@@ -340,9 +351,9 @@ std::shared_ptr<Graph> Graph::clone(std::unordered_map<const Value*, Value*>* ma
     std::vector<Type> types;
     for (const auto& r : n->results_) types.push_back(r->type);
     Node* c = g->add(n->op(), std::move(args), std::move(types), nullptr, n->origin);
+    for (const auto& r : c->results_) g->names_.erase(r->name);  // all first: one's own name may be another's fresh one
     for (size_t i = 0; i < n->num_results(); ++i) {
       Value* r = c->result(i);
-      g->names_.erase(r->name);
       r->name = n->result(i)->name;
       g->names_.insert(r->name);
       r->strides = n->result(i)->strides;

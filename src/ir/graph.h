@@ -168,6 +168,8 @@ class Graph {
   // A structural hash over everything that computes (not names or origins).
   uint64_t hash() const;
   std::string fresh_name(std::string hint);
+  // Gives a value of this graph another name; false, and nothing done, if the name is taken or not of [A-Za-z0-9_.]+.
+  bool rename(Value* v, std::string name);
   // True if `a` stands before `b`.
   bool is_before(const Node* a, const Node* b) const;
   // Ops without a definition that a file brought along; kept alive with the graph.
@@ -212,25 +214,8 @@ struct Program {
   std::optional<Sample> sample_inputs;
 };
 
-// Checks structure: definition before use, unique names, users lists, types of writes. Op rules are ops::verify's.
-Result<void> verify_structure(const Graph& g);
-
-// Text form, for dumps, tests and bug reports. `data`: what becomes of constants larger than `inline_elements`:
-// they are written as `const f32[2,3] @name` and looked up in a sidecar (see parse).
-struct PrintOptions {
-  int64_t inline_elements = 64;
-  bool types = true;    // result types
-  bool origins = false; // trailing comment with the exporter's name and source
-};
-std::string print(const Graph& g, const PrintOptions& o = {});
-
-// How parse() finds ops and large constants.
-struct ParseContext {
-  std::function<const Op*(std::string_view)> find_op;
-  std::function<Result<std::vector<Type>>(const Graph&, const Op&, const std::vector<Arg>&)> infer;
-  std::function<Result<Tensor>(std::string_view)> find_constant;
-};
-// Errors: kMalformed with line and column.
-Result<std::shared_ptr<Graph>> parse(std::string_view text, const ParseContext& c);
+// Checks structure: definition before use, unique names, users lists, data of constants, types of writes; subgraphs too.
+// Op rules are ops::verify's. The text form stands in ir/text.h. Errors: `blame`.
+Result<void> verify_structure(const Graph& g, Code blame = Code::kInternal);
 
 }  // namespace edgewright::ir
