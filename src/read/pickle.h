@@ -1,0 +1,77 @@
+// src/read/pickle.h - the pickles that torch.save makes of tensors in plain containers; nothing is ever run. Depends on
+// base, ir/tensor.h, zip.h.
+//
+// Format facts: Python's pickle protocols 2 to 5; torch.save's zip (data.pkl beside byteorder and data/<key>), with storages as
+// persistent ids ('storage', <torch>.FloatStorage, key, device, elements) and tensors as calls of torch._utils._rebuild_*.
+// Only the calls named in pickle.cc are understood, each by what it means; any other global is refused by name.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/tensor.h"
+#include "read/zip.h"
+
+namespace edgewright::read {
+
+struct PyObject;
+using PyRef = const PyObject*;
+
+struct PyNone {};
+struct PyTuple {
+  std::vector<PyRef> items;
+};
+struct PyList {
+  std::vector<PyRef> items;
+};
+struct PyDict {  // also OrderedDict; in order of insertion
+  std::vector<std::pair<PyRef, PyRef>> items;
+};
+struct PyGlobal {
+  std::string module, name;
+};
+struct PyStorage {
+  DType dtype = DType::u8;
+  bool typed = true;  // false: torch.UntypedStorage, counted in bytes
+  Bytes bytes;
+};
+struct PyOpaque {  // a device, layout and the like: carried, never looked at
+  std::string text;
+};
+struct PyObject {
+  std::variant<PyNone, bool, int64_t, double, std::string, PyTuple, PyList, PyDict, PyGlobal, PyStorage, PyOpaque, DType, ir::Tensor> v;
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&v);
+  }
+};
+
+// Owns every object of one pickle (they may refer to each other in cycles).
+struct Pickle {
+  std::deque<PyObject> objects;
+  PyRef root = nullptr;
+};
+
+// Reads what torch.save wrote: `zip` is the whole archive's bytes. Tensors are views of it where stored and aligned to their
+// element, copies otherwise. Errors: kMalformed for broken bytes or extents outside a storage; kUnsupported for globals, calls and
+// opcodes that tensors in plain containers do not need, named in the message.
+Result<Pickle> read_torch_save(const Bytes& zip);
+
+// The pickle alone; `storage` answers persistent ids (key, bytes that the file must hold). For tests and fuzzing.
+struct PickleStorages {
+  virtual ~PickleStorages() = default;
+  virtual Result<Bytes> find(const std::string& key) = 0;
+};
+Result<Pickle> read_pickle(std::span<const std::byte> bytes, PickleStorages& storages);
+
+// A tensor over a storage: a view where the bytes are aligned to the element, else a copy of the storage, made once per `bytes`.
+// Errors: kMalformed as ir::Tensor::from_storage.
+Result<ir::Tensor> tensor_over(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset, const Bytes& bytes);
+// Copies the bytes where they are not aligned to `dtype`.
+Bytes aligned_for(DType dtype, Bytes bytes);
+
+}  // namespace edgewright::read

@@ -1,0 +1,138 @@
+#include "read/weights.h"
+
+#include "base/checked.h"
+
+namespace edgewright::read {
+
+Result<DType> dtype_from_code(int64_t code) {
+  switch (code) {
+    case 1: return DType::u8;
+    case 2: return DType::i8;
+    case 3: return DType::i16;
+    case 4: return DType::i32;
+    case 5: return DType::i64;
+    case 6: return DType::f16;
+    case 7: return DType::f32;
+    case 8: return DType::f64;
+    case 9: return DType::c32;
+    case 10: return DType::c64;
+    case 11: return DType::c128;
+    case 12: return DType::b8;
+    case 13: return DType::bf16;
+    case 28: return DType::u16;
+    case 29: return DType::f8e4m3fn;
+    case 30: return DType::f8e5m2;
+    case 31: return DType::f8e4m3fnuz;
+    case 32: return DType::f8e5m2fnuz;
+    case 33: return fail(Code::kUnsupported, "dtype float8_e8m0fnu");
+    case 34: return DType::u32;
+    case 35: return DType::u64;
+    default: return fail(Code::kMalformed, "dtype code {}", code);
+  }
+}
+
+Result<void> Weights::add_torch_save(const Bytes& bytes) {
+  if (bytes.data.empty()) return {};
+  EW_ASSIGN(const Pickle p, read_torch_save(bytes));
+  const auto* dict = p.root->as<PyDict>();
+  if (!dict) return fail(Code::kMalformed, "a torch.save file that is not a dict of tensors");
+  for (const auto& [key, value] : dict->items) {
+    const auto* name = key->as<std::string>();
+    if (!name) return fail(Code::kMalformed, "a tensor's name is not a string");
+    if (const auto* t = value->as<ir::Tensor>()) {
+      tensors_[*name] = *t;
+    } else {
+      refused_[*name] = fail(Code::kUnsupported, "'{}' is not a tensor", *name).error();
+    }
+  }
+  return {};
+}
+
+namespace {
+// Sizes, strides and offsets of stored tensors are plain ints.
+Result<int64_t> plain_int(JsonValue v, std::string_view what) {
+  EW_ASSIGN(const auto u, as_union(v, what));
+  if (u.first != "as_int") return fail(Code::kMalformed, "{} is not a plain int", what);
+  return as_int(u.second, what);
+}
+Result<std::vector<int64_t>> plain_ints(JsonArray a, std::string_view what) {
+  std::vector<int64_t> out;
+  for (JsonValue v : a) {
+    EW_ASSIGN(const int64_t i, plain_int(v, what));
+    out.push_back(i);
+  }
+  return out;
+}
+}  // namespace
+
+Result<ir::Tensor> Weights::from_config(const ZipArchive& zip, JsonObject meta, const std::string& folder) {
+  EW_ASSIGN(const std::string_view file, string_member(meta, "path_name"));
+  const std::string path = folder + std::string(file);
+  const ZipEntry* e = zip.find(path);
+  if (!e) return fail(Code::kMalformed, "'{}' is missing", path);
+  EW_ASSIGN(const JsonValue pickled, member(meta, "use_pickle"));
+  EW_ASSIGN(const bool is_pickled, as_bool(pickled, "use_pickle"));
+  if (is_pickled) {
+    // A tensor subclass or an object: read_torch_save names the class that it would take to load it.
+    if (!maybe(meta, "tensor_meta")) return fail(Code::kUnsupported, "an object, not a tensor ('{}')", path);
+    EW_ASSIGN(const Bytes b, zip.read(*e));
+    EW_ASSIGN(const Pickle p, read_torch_save(b));
+    if (const auto* t = p.root->as<ir::Tensor>()) return *t;
+    return fail(Code::kUnsupported, "a pickled object that is not a tensor ('{}')", path);
+  }
+  EW_ASSIGN(const JsonObject tensor, object_member(meta, "tensor_meta"));
+  EW_ASSIGN(const JsonValue code, member(tensor, "dtype"));
+  EW_ASSIGN(const int64_t dtype_code, as_int(code, "dtype"));
+  EW_ASSIGN(const DType dtype, dtype_from_code(dtype_code));
+  EW_ASSIGN(const JsonValue layout_value, member(tensor, "layout"));
+  EW_ASSIGN(const int64_t layout, as_int(layout_value, "layout"));
+  if (layout != 7) return fail(Code::kUnsupported, "a tensor that is not strided (layout {})", layout);
+  EW_ASSIGN(const JsonArray sizes_json, array_member(tensor, "sizes"));
+  EW_ASSIGN(const JsonArray strides_json, array_member(tensor, "strides"));
+  EW_ASSIGN(auto sizes, plain_ints(sizes_json, "a size"));
+  EW_ASSIGN(auto strides, plain_ints(strides_json, "a stride"));
+  EW_ASSIGN(const JsonValue offset_value, member(tensor, "storage_offset"));
+  EW_ASSIGN(const int64_t offset, plain_int(offset_value, "storage_offset"));
+  auto [it, fresh] = files_.try_emplace(path);
+  if (fresh) {
+    auto b = zip.read(*e);
+    if (!b) {
+      files_.erase(it);
+      return std::unexpected(std::move(b.error()));
+    }
+    it->second = std::move(*b);
+  }
+  if (it->second.data.empty() && checked_numel(sizes).value_or(1) != 0)
+    return fail(Code::kUnsupported, "the file holds no data for it: the program was exported with fake weights");
+  // One copy serves all views of a storage that is not aligned.
+  it->second = aligned_for(dtype, std::move(it->second));
+  return tensor_over(dtype, std::move(sizes), std::move(strides), offset, it->second);
+}
+
+Result<void> Weights::add_config(const ZipArchive& zip, std::string_view config, const std::string& folder) {
+  EW_ASSIGN(const auto doc, parse_json(config));
+  EW_ASSIGN(const JsonObject root, as_object(doc->root, "a weights config"));
+  EW_ASSIGN(const JsonObject entries, object_member(root, "config"));
+  for (const auto [key, value] : entries) {
+    std::string name(key);
+    EW_ASSIGN(const JsonObject meta, as_object(value, "an entry of a weights config"));
+    auto t = from_config(zip, meta, folder);
+    if (t) {
+      tensors_[std::move(name)] = std::move(*t);
+    } else if (t.error().code == Code::kUnsupported) {
+      refused_[std::move(name)] = std::move(t.error());
+    } else {
+      return with_note(std::move(t.error()), "tensor '" + name + "'");
+    }
+  }
+  return {};
+}
+
+Result<ir::Tensor> Weights::find(std::string_view name) const {
+  const std::string key(name);
+  if (auto it = tensors_.find(key); it != tensors_.end()) return it->second;
+  if (auto it = refused_.find(key); it != refused_.end()) return with_note(it->second, "tensor '" + key + "'");
+  return fail(Code::kMalformed, "the file holds no tensor '{}'", name);
+}
+
+}  // namespace edgewright::read
