@@ -1,5 +1,7 @@
 #include "read/weights.h"
 
+#include <unordered_set>
+
 #include "base/checked.h"
 
 namespace edgewright::read {
@@ -113,6 +115,15 @@ Result<void> Weights::add_config(const ZipArchive& zip, std::string_view config,
   EW_ASSIGN(const auto doc, parse_json(config));
   EW_ASSIGN(const JsonObject root, as_object(doc->root, "a weights config"));
   EW_ASSIGN(const JsonObject entries, object_member(root, "config"));
+  std::unordered_set<const ZipEntry*> named;
+  for (const auto [key, value] : entries) {
+    JsonObject meta;
+    JsonValue file;
+    std::string_view path;
+    if (!value.get(meta) && !meta.at_key("path_name").get(file) && !file.get(path))
+      if (const ZipEntry* e = zip.find(folder + std::string(path))) named.insert(e);
+  }
+  EW_TRY(zip.verify(std::vector<const ZipEntry*>(named.begin(), named.end())));
   for (const auto [key, value] : entries) {
     std::string name(key);
     EW_ASSIGN(const JsonObject meta, as_object(value, "an entry of a weights config"));

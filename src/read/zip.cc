@@ -3,8 +3,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <optional>
+
+#include "base/parallel.h"
 
 namespace edgewright::read {
 
@@ -152,6 +155,7 @@ Result<void> ZipArchive::read_directory() {
     entries_.push_back(e);
     rest = rest.subspan(total);
   }
+  verified_.resize(entries_.size());
   std::vector<const ZipEntry*> order;
   order.reserve(entries_.size());
   for (const ZipEntry& e : entries_) order.push_back(&e);
@@ -205,6 +209,24 @@ std::optional<std::vector<std::byte>> inflate_all(std::span<const std::byte> in,
 }
 }  // namespace
 
+namespace {
+std::unexpected<Error> damaged(const ZipEntry& e) { return fail(Code::kMalformed, "zip entry '{}' is damaged: its checksum differs", e.name); }
+}  // namespace
+
+Result<void> ZipArchive::verify(std::span<const ZipEntry* const> entries) const {
+  std::atomic<const ZipEntry*> bad = nullptr;
+  parallel_for(static_cast<int64_t>(entries.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const ZipEntry& e = *entries[static_cast<size_t>(i)];
+      if (e.method != 0) continue;
+      if (crc32_of(bytes_.subspan(e.data, e.compressed)) == e.crc) verified_[static_cast<size_t>(&e - entries_.data())] = 1;
+      else bad = &e;
+    }
+  });
+  if (const ZipEntry* e = bad.load()) return damaged(*e);
+  return {};
+}
+
 Result<Bytes> ZipArchive::read(const ZipEntry& e) const {
   const auto raw = bytes_.subspan(e.data, e.compressed);
   Bytes out{raw, owner_, true};
@@ -219,7 +241,7 @@ Result<Bytes> ZipArchive::read(const ZipEntry& e) const {
     auto owned = std::make_shared<const std::vector<std::byte>>(std::move(*data));
     out = {std::span<const std::byte>(*owned), owned, false};
   }
-  if (crc32_of(out.data) != e.crc) return fail(Code::kMalformed, "zip entry '{}' is damaged: its checksum differs", e.name);
+  if (!verified_[static_cast<size_t>(&e - entries_.data())] && crc32_of(out.data) != e.crc) return damaged(e);
   return out;
 }
 
