@@ -169,9 +169,10 @@ std::vector<OpDef> define_batch_norm() {
     return b.done({b("aten._native_batch_norm_legit_no_training",
                      {n.arg("input"), n.arg("weight"), n.arg("bias"), n.arg("running_mean"), n.arg("running_var"), n.arg("momentum"), n.arg("eps")})});
   };
-  return {composite,
-          definition("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, "
-                     "float momentum, float eps) -> (Tensor, Tensor, Tensor)", {3, "eps", false}),
+  OpDef inference = definition("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, "
+                               "float momentum, float eps) -> (Tensor, Tensor, Tensor)", {3, "eps", false});
+  inference.stock = "aten::_native_batch_norm_legit_no_training.out";
+  return {composite, inference,
           definition("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) "
                      "-> (Tensor, Tensor, Tensor)", {3, "eps", true}),
           definition("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "

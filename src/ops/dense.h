@@ -90,6 +90,16 @@ R times(R a, R b) {
   else return a * b;
 }
 
+// min(max(x, lo), hi); an infinite bound does nothing. NaN stays.
+template <class R>
+R clamped(R x, double lo, double hi) {
+  if constexpr (std::is_same_v<R, int64_t>) return x;
+  else {
+    if (lo != -INFINITY) x = num::maximum(x, R(lo));
+    return hi != INFINITY ? num::minimum(x, R(hi)) : x;
+  }
+}
+
 // Makes the Point of result dtype `t` from one generic lambda `[]<class R>(const auto& in, Index at, R) -> R`.
 template <class L>
 Point arithmetic_point(DType t, L l) {

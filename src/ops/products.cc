@@ -42,7 +42,7 @@ void multiply_ints(const ir::Tensor& a, const ir::Tensor& b, const ir::Tensor* a
 
 // out = alpha * (a @ b) + beta * add with a [..., m, k], b [..., k, n], out [..., m, n] contiguous and equal batch dims
 // (expanded by stride 0 where they broadcast); `add`, if given, has out's sizes.
-void multiply(const ir::Tensor& a0, const ir::Tensor& b0, const ir::Tensor* add0, const Affine& f, ir::Tensor& out) {
+void multiply(const ir::Tensor& a0, const ir::Tensor& b0, const ir::Tensor* add0, const Affine& f, double lo, double hi, ir::Tensor& out) {
   if (f.beta.f == 0) add0 = nullptr;
   if (!is_float(out.dtype)) return multiply_ints(a0, b0, add0, f, out);
   const ir::Tensor a = f32_or_f64(a0), b = f32_or_f64(b0);
@@ -60,7 +60,7 @@ void multiply(const ir::Tensor& a0, const ir::Tensor& b0, const ir::Tensor* add0
           const double* from = sums + (i - i0) * stride - j0;
           for (int64_t j = j0; j < j0 + cols; ++j) {
             const double extra = add0 ? visit_float(add, [&](const auto* p) { return static_cast<double>(p[at_add + i * add.strides[r - 2] + j * add.strides[r - 1]]); }) : 0;
-            ir::store_f(out.dtype, out.mutable_data(), (batch * m + i) * n + j, f.apply<double>(out.dtype, from[j], extra));
+            ir::store_f(out.dtype, out.mutable_data(), (batch * m + i) * n + j, clamped(f.apply<double>(out.dtype, from[j], extra), lo, hi));
           }
         }
       });
@@ -159,7 +159,7 @@ void contraction_whole(const Contraction& c, std::span<const ir::Tensor> in, ir:
   ir::Tensor y = out;
   y.sizes = sizes;
   y.strides = ir::contiguous_strides(sizes);
-  multiply(a, b, c.add ? &add : nullptr, c.f, y);
+  multiply(a, b, c.add ? &add : nullptr, c.f, c.min, c.max, y);
 }
 
 Point contraction_point(const Contraction& c) {
@@ -178,7 +178,7 @@ Point contraction_point(const Contraction& c) {
         sum.add(times<R>(element<R>(in, c.a.operand, index(c.a, buffer[0])), element<R>(in, c.b.operand, index(c.b, buffer[1]))));
       } while (next_index({inner.data(), c.inner.size()}, c.inner));
     const R extra = c.add && c.f.beta.f != 0 ? element<R>(in, c.add->operand, index(*c.add, buffer[0])) : R(0);
-    return c.f.apply<R>(c.dtype, sum.get(), extra);
+    return clamped(c.f.apply<R>(c.dtype, sum.get(), extra), c.min, c.max);
   });
 }
 

@@ -36,6 +36,7 @@ struct Contraction {
   std::vector<int64_t> inner;  // sizes
   std::optional<Side> add;
   Affine f;
+  double min = -INFINITY, max = INFINITY;  // the result is clamped to these (floats only)
 };
 Point contraction_point(const Contraction& c);
 // Computes in double or in wrapping int64. `out` is contiguous.

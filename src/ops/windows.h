@@ -48,14 +48,4 @@ struct Convolution {
 Point convolution_point(DType t, const Convolution& c);
 void convolution_whole(const Convolution& c, std::span<const ir::Tensor> in, ir::Tensor& out);
 
-// min(max(x, lo), hi); an infinite bound does nothing. NaN stays.
-template <class R>
-R clamped(R x, double lo, double hi) {
-  if constexpr (std::is_same_v<R, int64_t>) return x;
-  else {
-    if (lo != -INFINITY) x = num::maximum(x, R(lo));
-    return hi != INFINITY ? num::minimum(x, R(hi)) : x;
-  }
-}
-
 }  // namespace edgewright::ops
