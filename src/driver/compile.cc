@@ -1,0 +1,156 @@
+#include "driver/compile.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "driver/dump.h"
+#include "partition/partition.h"
+#include "write/write.h"
+
+namespace edgewright::driver {
+
+namespace {
+
+class Clock {
+ public:
+  explicit Clock(CompileReport& r, const CompileOptions& o) : report_(r), options_(o) {}
+  void start(const std::string& stage) {
+    if (options_.progress) options_.progress(stage);
+    name_ = stage;
+    begin_ = std::chrono::steady_clock::now();
+  }
+  void stop() { report_.stages.push_back({name_, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count()}); }
+
+ private:
+  CompileReport& report_;
+  const CompileOptions& options_;
+  std::string name_;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+std::string dtype_of(const ir::Node& n) {
+  if (n.num_results() == 0) return "";
+  if (const auto* t = n.result()->tensor()) return std::string(name(t->dtype));
+  return ir::str(n.result()->type);
+}
+
+void report_node(CompileReport& r, const ir::Node& n, std::optional<int> delegate, std::string reason, std::string hint) {
+  NodeReport x;
+  x.name = n.num_results() ? n.result()->name : n.name();
+  x.op = n.name();
+  x.delegate = delegate;
+  x.reason = std::move(reason);
+  x.hint = std::move(hint);
+  if (n.origin) {
+    x.module = n.origin->module_path;
+    x.source = n.origin->stack_trace;
+  }
+  x.dtype = dtype_of(n);
+  r.nodes.push_back(std::move(x));
+}
+
+// Results that a pass cannot see through any more must stay addressable by name: they become outputs before anything runs.
+void expose(ir::Program& p, const CompileOptions& o, CompileReport& r) {
+  if (o.expose.empty()) return;
+  const std::set<std::string> wanted(o.expose.begin(), o.expose.end());
+  for (const auto& n : p.graph->nodes())
+    for (size_t i = 0; i < n->num_results(); ++i) {
+      ir::Value* v = n->result(i);
+      if (!wanted.contains(v->name) || !v->tensor()) continue;
+      p.graph->outputs.emplace_back(v);
+      p.outputs.push_back({v->name});
+      r.exposed.push_back(v->name);
+    }
+}
+
+// A result that is an input, a constant or a buffer is copied: the caller owns what it gets. Written values likewise, so that
+// writes in sequence do not see each other.
+Result<void> copy_aliased_results(ir::Graph& g) {
+  const auto own = [&](ir::Value*& v) -> Result<void> {
+    if (v->kind == ir::ValueKind::kResult || !v->tensor()) return {};
+    EW_ASSIGN(ir::Node * copy, ops::add_node(g, "aten.clone", {v}));
+    v = copy->result();
+    return {};
+  };
+  Result<void> r;
+  for (ir::Arg& a : g.outputs)
+    a.each_value([&](ir::Value*& v) {
+      if (r) r = own(v);
+    });
+  for (ir::Write& w : g.writes)
+    if (r && w.value != w.target) r = own(w.value);
+  std::erase_if(g.writes, [](const ir::Write& w) { return w.value == w.target; });
+  return r;
+}
+
+Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOptions& o, CompileReport& r) {
+  Clock clock(r, o);
+  if (!o.dump_dir.empty() && ::mkdir(o.dump_dir.c_str(), 0777) != 0 && errno != EEXIST) return fail(Code::kUsage, "{}: cannot create: {}", o.dump_dir, std::strerror(errno));
+  int serial = 0;
+  const auto dump_stage = [&](const std::string& stage, const ir::Program& p) -> Result<void> {
+    if (o.dump_dir.empty()) return {};
+    const std::string stem = fmt::format("{}/{:02d}_{}{}", o.dump_dir, serial++, programs.size() > 1 ? p.method + "_" : "", stage);
+    return driver::dump(stem, p);
+  };
+  int delegates = 0;
+  for (ir::Program& p : programs) {
+    expose(p, o, r);
+    EW_TRY(dump_stage("read", p));
+    clock.start("passes");
+    passes::PassOptions po{.verify = o.verify, .disabled = o.disabled, .after = dump_stage};
+    EW_TRY(passes::run_passes(p, passes::default_pipeline(), po, r.passes));
+    EW_TRY(copy_aliased_results(*p.graph));
+    clock.stop();
+    clock.start("partition");
+    EW_ASSIGN(const partition::PartitionResult parts, partition::partition(*p.graph));
+    std::map<std::string, const partition::Refusal*> refused;
+    for (const auto& x : parts.refusals) refused[x.node] = &x;
+    for (const auto& n : p.graph->nodes()) {
+      if (n->is("xnn.delegate")) {
+        for (const auto& inner : (*n->args()[1].graph())->nodes()) report_node(r, *inner, delegates, "", "");
+        ++delegates;
+        continue;
+      }
+      const auto it = refused.find(n->num_results() ? n->result()->name : n->name());
+      report_node(r, *n, std::nullopt, it == refused.end() ? "" : it->second->reason, it == refused.end() ? "" : it->second->hint);
+    }
+    clock.stop();
+    EW_TRY(dump_stage("partition", p));
+  }
+  r.delegates = delegates;
+  clock.start("lower");
+  EW_ASSIGN(write::Written w, write::write_programs(programs));
+  clock.stop();
+  r.weight_bytes = w.weight_bytes;
+  r.arena_bytes = w.arena_bytes;
+  r.file_bytes = w.file.size();
+  r.needs_own_runtime = w.needs_own_runtime;
+  if (o.target == Target::kStock && !r.needs_own_runtime.empty())
+    return fail(Code::kUnsupported, "the stock runtime cannot load this program: {}", r.needs_own_runtime.front());
+  return w;
+}
+
+}  // namespace
+
+Result<Compiled> compile(std::vector<ir::Program>& programs, const CompileOptions& o) {
+  Compiled c;
+  EW_ASSIGN(const write::Written w, build(programs, o, c.report));
+  c.bytes = w.file.join();
+  return c;
+}
+
+Result<CompileReport> compile_to_file(std::vector<ir::Program>& programs, const std::string& path, const CompileOptions& o) {
+  CompileReport r;
+  EW_ASSIGN(const write::Written w, build(programs, o, r));
+  Clock clock(r, o);
+  clock.start("write");
+  EW_TRY(write_file(path, [&](FileWriter& f) { return w.file.write(f); }));
+  clock.stop();
+  return r;
+}
+
+}  // namespace edgewright::driver

@@ -1,0 +1,23 @@
+// src/lower/xnn_lower.h - the body of a delegate -> an XNNPACK payload graph. Depends on ops, partition, format.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "format/xnn_payload.h"
+#include "ir/graph.h"
+
+namespace edgewright::lower {
+
+// The payload graph of a delegate body. Its constants borrow bytes of the body's constants or of `owned` (weights that were not
+// contiguous, values made on the way): both must outlive the payload's writing.
+struct LoweredDelegate {
+  xnn::Graph graph;
+  std::vector<ir::Tensor> owned;
+};
+
+// Lowers a body whose nodes XNNPACK takes (ops::xnn_takes). External ids: inputs in order, then outputs.
+// Errors: kInternal where a node is refused after all.
+Result<LoweredDelegate> lower_delegate(const ir::Graph& body);
+
+}  // namespace edgewright::lower

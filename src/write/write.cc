@@ -1,0 +1,352 @@
+#include "write/write.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "format/pte_build.h"
+#include "lower/memory_plan.h"
+#include "ops/op_def.h"
+
+namespace edgewright::write {
+
+using ir::Node;
+using ir::Value;
+
+namespace {
+
+std::unexpected<Error> at_node(const Node& n, Error e) {
+  if (e.node.empty()) e.node = n.num_results() ? n.result()->name : n.name();
+  if (e.origin.empty() && n.origin) e.origin = n.origin->module_path + " " + n.origin->stack_trace;
+  return std::unexpected(std::move(e));
+}
+
+// Same bytes read the same way.
+struct DataKey {
+  const std::byte* data;
+  DType dtype;
+  std::vector<int64_t> sizes, strides;
+  auto operator<=>(const DataKey&) const = default;
+};
+DataKey key_of(const ir::Tensor& t) { return {t.data, t.dtype, t.sizes, t.strides}; }
+
+// What the methods of a file share: constants, delegates' payloads, named data.
+struct Shared {
+  pte::Program program;
+  pte::Blobs blobs;
+  Written out;
+  std::map<DataKey, uint32_t> constants;
+  std::map<std::pair<Bytes::pointer, size_t>, std::string> named;
+
+  uint32_t constant(const ir::Tensor& t) {
+    auto [it, fresh] = constants.try_emplace(key_of(t), static_cast<uint32_t>(blobs.constants.size()));
+    if (fresh) {
+      ir::Tensor c = t.contiguous();
+      const Bytes b = c.bytes();
+      out.owned.push_back(std::move(c));
+      blobs.constants.push_back(b);
+      out.weight_bytes += b.size();
+    }
+    return it->second;
+  }
+};
+
+class PlanWriter {
+ public:
+  PlanWriter(Shared& s, const ir::Program& p) : s_(s), p_(p), g_(*p.graph) {}
+
+  Result<pte::Plan> run() {
+    plan_.name = p_.method;
+    plan_.chains.emplace_back();
+    plan_.values.emplace_back(pte::Null{});  // 0: None
+    for (const ir::InputLeaf& leaf : p_.inputs) {
+      if (leaf.value) {
+        EW_ASSIGN(const int32_t id, value(leaf.value));
+        plan_.inputs.push_back(id);
+      } else {
+        EW_ASSIGN(const int32_t id, scalar(leaf.fixed, true));
+        plan_.inputs.push_back(id);
+      }
+    }
+    step_ = 1;
+    for (const auto& n : g_.nodes()) {
+      auto r = n->is("xnn.delegate") ? delegate(*n) : kernel(*n);
+      if (!r) return at_node(*n, std::move(r.error()));
+      ++step_;
+    }
+    for (const ir::Arg& a : g_.outputs) {
+      EW_ASSIGN(const int32_t id, argument(a, nullptr));
+      plan_.outputs.push_back(id);
+      touch(a);
+    }
+    const int64_t end = step_;
+    for (const ir::Write& w : g_.writes) {
+      EW_ASSIGN(const int32_t to, value(w.target));
+      EW_ASSIGN(const int32_t from, value(w.value));
+      EW_ASSIGN(const int32_t no, scalar(ir::Arg(false), false));
+      touch(ir::Arg(w.value));
+      call("aten::copy.out", {to, from, no, to, to});
+    }
+    // Results and states live to the end; states from the start.
+    for (auto& [v, slot] : planned_) {
+      if (g_.is_output(v)) lives_[slot].last = end;
+      if (v->kind == ir::ValueKind::kState) lives_[slot] = {lives_[slot].bytes, 0, end};
+    }
+    const lower::MemoryPlan memory = lower::plan_memory(lives_);
+    for (auto& [v, slot] : planned_) std::get<pte::Tensor>(plan_.values[static_cast<size_t>(ids_.at(v))]).allocation->offset = memory.offsets[slot];
+    plan_.buffer_sizes = {0, static_cast<int64_t>(memory.bytes)};
+    s_.out.arena_bytes = std::max<size_t>(s_.out.arena_bytes, memory.bytes);
+    return std::move(plan_);
+  }
+
+ private:
+  Result<int32_t> value(const Value* v) {
+    if (auto it = ids_.find(v); it != ids_.end()) return it->second;
+    const auto id = static_cast<int32_t>(plan_.values.size());
+    if (const ir::ScalarType* s = v->scalar()) {
+      if (s->kind == ir::ScalarKind::kInt) plan_.values.emplace_back(int64_t{0});
+      if (s->kind == ir::ScalarKind::kFloat) plan_.values.emplace_back(0.0);
+      if (s->kind == ir::ScalarKind::kBool) plan_.values.emplace_back(false);
+      ids_[v] = id;
+      return id;
+    }
+    pte::Tensor t;
+    t.dtype = v->tensor()->dtype;
+    for (const ir::Dim& d : v->tensor()->shape) {
+      int64_t n = 0;
+      if (d.is_constant()) {
+        n = d.value();
+      } else {
+        t.dynamism = pte::Dynamism::kBound;
+        n = d.bounds(p_.ranges).hi;
+      }
+      if (n > INT32_MAX) return fail(Code::kUnsupported, "{}: size {} has no upper bound; export it with a maximum", v->name, d.str());
+      if (n < 0) return fail(Code::kMalformed, "{}: size {} is negative", v->name, d.str());
+      t.sizes.push_back(static_cast<int32_t>(n));
+      t.dim_order.push_back(static_cast<uint8_t>(t.dim_order.size()));
+    }
+    if (v->is_constant()) {
+      t.buffer = s_.constant(*v->data);
+    } else if (v->kind != ir::ValueKind::kInput) {
+      t.allocation = pte::Allocation{};
+      planned_.emplace_back(v, lives_.size());
+      slots_[v] = lives_.size();
+      lives_.push_back({pte::byte_size(t), step_, step_});
+      if (v->kind == ir::ValueKind::kState) {
+        ir::Tensor c = v->data->contiguous();
+        t.buffer = static_cast<uint32_t>(s_.blobs.mutable_data.size());
+        s_.blobs.mutable_data.push_back(c.bytes());
+        s_.out.owned.push_back(std::move(c));
+        t.name = v->name;
+        t.has_extra = true;
+      }
+    }
+    plan_.values.emplace_back(std::move(t));
+    ids_[v] = id;
+    return id;
+  }
+
+  // A Python number, string or None; equal ones share a value unless `own` (inputs have one each).
+  Result<int32_t> scalar(const ir::Arg& a, bool own) {
+    pte::Value v = pte::Null{};
+    std::string key = "none";
+    if (a.i()) v = *a.i(), key = "i" + std::to_string(*a.i());
+    else if (a.f()) v = *a.f(), key = "f" + std::to_string(std::bit_cast<uint64_t>(*a.f()));
+    else if (a.b()) v = *a.b(), key = *a.b() ? "true" : "false";
+    else if (a.s()) v = *a.s(), key = "s" + *a.s();
+    else if (a.dtype()) v = static_cast<int64_t>(*a.dtype()), key = "i" + std::to_string(static_cast<int>(*a.dtype()));
+    else if (!a.is_none()) return fail(Code::kInternal, "an argument that is no number");
+    if (!own) {
+      if (a.is_none()) return 0;
+      if (auto it = scalars_.find(key); it != scalars_.end()) return it->second;
+    }
+    const auto id = static_cast<int32_t>(plan_.values.size());
+    plan_.values.push_back(std::move(v));
+    if (!own) scalars_[key] = id;
+    return id;
+  }
+
+  Result<int32_t> argument(const ir::Arg& a, const ir::Param* p) {
+    if (Value* v = a.value()) return value(v);
+    if (const auto* l = a.list()) {
+      pte::Value out;
+      if (p && p->kind == ir::ParamKind::kTensor) {
+        std::vector<int32_t> items;
+        bool optional = false;
+        for (const ir::Arg& x : *l) {
+          if (x.is_none()) {
+            optional = true;
+            items.push_back(-1);
+            continue;
+          }
+          EW_ASSIGN(const int32_t id, value(x.value()));
+          items.push_back(id);
+        }
+        // "Tensor?[]" has its own kind also where nothing is missing.
+        if (optional || p->name == "indices") out = pte::OptionalTensorList{std::move(items)};
+        else out = pte::TensorList{std::move(items)};
+      } else if (p && p->kind == ir::ParamKind::kBool) {
+        pte::BoolList b;
+        for (const ir::Arg& x : *l) b.items.push_back(x.b() && *x.b());
+        out = std::move(b);
+      } else if (p && p->kind == ir::ParamKind::kFloat) {
+        pte::DoubleList d;
+        for (const ir::Arg& x : *l) d.items.push_back(x.f() ? *x.f() : x.i() ? static_cast<double>(*x.i()) : 0);
+        out = std::move(d);
+      } else {
+        pte::IntList ints;
+        for (const ir::Arg& x : *l) {
+          EW_ASSIGN(const int32_t id, argument(x, nullptr));
+          ints.items.push_back(id);
+        }
+        out = std::move(ints);
+      }
+      plan_.values.push_back(std::move(out));
+      return static_cast<int32_t>(plan_.values.size() - 1);
+    }
+    if (p && !a.is_none()) {
+      if (p->kind == ir::ParamKind::kFloat && a.i()) return scalar(ir::Arg(static_cast<double>(*a.i())), false);
+      if (p->kind == ir::ParamKind::kOther) return 0;  // device, layout, memory format: None
+      if (p->is_list && a.i()) return argument(ir::ArgList(static_cast<size_t>(std::max(1, p->list_size)), a), p);
+    }
+    return scalar(a, false);
+  }
+
+  void touch(const ir::Arg& a) {
+    a.each_value([&](const Value* v) {
+      if (auto it = slots_.find(v); it != slots_.end()) lives_[it->second].last = std::max(lives_[it->second].last, step_);
+    });
+  }
+
+  void call(const std::string& op, std::vector<int32_t> args) {
+    auto [it, fresh] = operators_.try_emplace(op, static_cast<int32_t>(plan_.operators.size()));
+    if (fresh) {
+      const size_t dot = op.rfind('.');
+      const size_t colons = op.rfind("::");
+      const bool has = dot != std::string::npos && dot > colons;
+      plan_.operators.push_back({has ? op.substr(0, dot) : op, has ? op.substr(dot + 1) : ""});
+    }
+    plan_.chains[0].instructions.emplace_back(pte::KernelCall{it->second, std::move(args)});
+  }
+
+  Result<void> kernel(const Node& n) {
+    const ops::OpDef* d = ops::def(n);
+    if (!d) return fail(Code::kUnsupported, "no op named {} is known here", n.name());
+    const std::string what = n.num_results() && n.result()->tensor() ? fmt::format("{} on {}", n.name(), ir::str(n.result()->type)) : n.name();
+    if (d->stock.empty()) {
+      if (d->has_side_effect && n.num_results() == 0) return {};  // an assertion that holds by construction of the export
+      return fail(Code::kUnsupported, "nothing runs {}", what);
+    }
+    const auto& params = d->schema.params;
+    std::vector<int32_t> ids;
+    std::vector<ir::Arg> args;
+    if (d->stock_args) args = d->stock_args(n);
+    else
+      for (const ir::Param& p : params) args.push_back(n.arg(p.name));
+    for (size_t i = 0; i < args.size(); ++i) {
+      EW_ASSIGN(const int32_t id, argument(args[i], d->stock_args ? nullptr : &params[i]));
+      ids.push_back(id);
+      touch(args[i]);
+    }
+    std::vector<int32_t> outs;
+    for (size_t i = 0; i < n.num_results(); ++i) {
+      EW_ASSIGN(const int32_t id, value(n.result(i)));
+      outs.push_back(id);
+    }
+    // Outputs, and after them what the call returns: the output again, or the list of them.
+    const bool variadic = d->schema.num_results == ir::Schema::kVariadic;
+    if (outs.size() == 1 && !variadic) {
+      ids.push_back(outs[0]);
+      if (n.result()->tensor()) ids.push_back(outs[0]);
+    } else if (!outs.empty()) {
+      if (!variadic) ids.insert(ids.end(), outs.begin(), outs.end());
+      plan_.values.emplace_back(pte::TensorList{outs});
+      const auto list = static_cast<int32_t>(plan_.values.size() - 1);
+      if (variadic) ids.push_back(list);
+      ids.push_back(list);
+    }
+    call(d->stock, std::move(ids));
+    return {};
+  }
+
+  Result<void> delegate(const Node& n) {
+    const auto body = *n.args()[1].graph();
+    EW_ASSIGN(lower::LoweredDelegate lowered, lower::lower_delegate(*body));
+    s_.out.delegates.push_back(std::move(lowered));
+    pte::DelegateCall call;
+    call.delegate = static_cast<int32_t>(plan_.delegates.size());
+    for (const ir::Arg& a : *n.args()[0].list()) {
+      EW_ASSIGN(const int32_t id, value(a.value()));
+      call.args.push_back(id);
+      touch(a);
+    }
+    for (size_t i = 0; i < n.num_results(); ++i) {
+      EW_ASSIGN(const int32_t id, value(n.result(i)));
+      call.args.push_back(id);
+    }
+    // The payload's index is that of the delegate in the file: payloads are built when all delegates are known.
+    plan_.delegates.push_back({"XnnpackBackend", static_cast<uint32_t>(s_.out.delegates.size() - 1), {}});
+    plan_.chains[0].instructions.emplace_back(std::move(call));
+    return {};
+  }
+
+  Shared& s_;
+  const ir::Program& p_;
+  const ir::Graph& g_;
+  pte::Plan plan_;
+  int64_t step_ = 0;
+  std::unordered_map<const Value*, int32_t> ids_;
+  std::vector<std::pair<const Value*, size_t>> planned_;
+  std::unordered_map<const Value*, size_t> slots_;
+  std::vector<lower::Lifetime> lives_;
+  std::map<std::string, int32_t> scalars_, operators_;
+};
+
+// Constants that several delegates use go into named data, once; the others stay in their payload.
+void share_weights(Shared& s) {
+  const auto key = [](const xnn::Constant& c) { return std::pair(c.data.data(), c.data.size()); };
+  std::map<std::pair<Bytes::pointer, size_t>, int> uses;
+  for (const auto& d : s.out.delegates)
+    for (const xnn::Constant& c : d.graph.constants)
+      if (!c.data.empty()) ++uses[key(c)];
+  for (auto& d : s.out.delegates)
+    for (xnn::Constant& c : d.graph.constants) {
+      if (c.data.empty()) continue;
+      if (uses[key(c)] < 2) {
+        s.out.weight_bytes += c.data.size();
+        continue;
+      }
+      auto [it, fresh] = s.named.try_emplace(key(c), "");
+      if (fresh) {
+        it->second = "weight_" + std::to_string(s.program.named_data.size());
+        s.program.named_data.push_back({it->second, static_cast<uint32_t>(s.blobs.named.size())});
+        s.blobs.named.emplace_back(c.data);
+        s.out.weight_bytes += c.data.size();
+      }
+      c.named_key = it->second;
+      c.data = {};
+    }
+}
+
+}  // namespace
+
+Result<Written> write_programs(const std::vector<ir::Program>& programs) {
+  Shared s;
+  s.blobs.constants.emplace_back();
+  s.blobs.mutable_data.emplace_back();
+  for (const ir::Program& p : programs) {
+    EW_ASSIGN(pte::Plan plan, PlanWriter(s, p).run());
+    s.program.plans.push_back(std::move(plan));
+  }
+  share_weights(s);
+  for (const auto& d : s.out.delegates) {
+    EW_ASSIGN(Pieces payload, xnn::build(d.graph));
+    s.blobs.payloads.push_back(std::move(payload));
+  }
+  if (s.blobs.constants.size() == 1) s.blobs.constants.clear();
+  if (s.blobs.mutable_data.size() == 1) s.blobs.mutable_data.clear();
+  EW_ASSIGN(s.out.file, pte::build(s.program, std::move(s.blobs)));
+  return std::move(s.out);
+}
+
+}  // namespace edgewright::write
