@@ -6,7 +6,7 @@ namespace edgewright::ops {
 namespace {
 
 // [xnn.delegate.1] as many inputs as the body has, of the body's types; results are the body's outputs.
-Result<Types> infer(const Call& c) {
+Result<Types> body_outputs(const Call& c) {
   const auto* body = c.raw("body").graph();
   if (!body || !*body) {
     c.error("[xnn.delegate.1] no body");
@@ -28,7 +28,7 @@ Result<Types> infer(const Call& c) {
 std::vector<OpDef> define_xnn_delegate() {
   OpDef d;
   d.schema_text = "xnn::delegate(Tensor[] inputs, Graph body) -> Tensor[]";
-  d.infer = infer;
+  d.infer = body_outputs;
   return {d};
 }
 }  // namespace edgewright::ops
