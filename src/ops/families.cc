@@ -452,6 +452,78 @@ OpDef comparison(std::string schema, Formula f, std::string stock) {
   return elementwise({.schema = std::move(schema), .slots = {"self", "other"}, .rule = Rule::kBool, .formula = f, .choose = {}, .stock = std::move(stock)});
 }
 
+int64_t int_div_trunc(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  return b == -1 ? wrap_sub(0, a) : a / b;
+}
+int64_t int_div_floor(int64_t a, int64_t b) {
+  const int64_t q = int_div_trunc(a, b);
+  return b != 0 && b != -1 && a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+Formula floor_division() {
+  return floats<2>([](auto a, auto b) {
+           return num::other(a, b, [](double x, double y) {
+             if (y == 0) return x / y;
+             const double rest = std::fmod(x, y);
+             double q = (x - rest) / y;
+             if (rest != 0 && (y < 0) != (rest < 0)) q -= 1;
+             if (q == 0) return std::copysign(0.0, x / y);
+             const double down = std::floor(q);
+             return q - down > 0.5 ? down + 1 : down;
+           });
+         }).ints<2>([](int64_t a, int64_t b) { return int_div_floor(a, b); });
+}
+
+OpDef filled(std::string schema, std::function<Result<Types>(const Call&)> infer, std::function<Scalar(const Call&)> value) {
+  OpDef d;
+  d.schema_text = std::move(schema);
+  d.infer = infer;
+  const auto cast_value = [infer, value](const Call& c) -> Result<Scalar> {
+    EW_ASSIGN(const Types t, infer(c));
+    const DType to = std::get<TensorType>(t[0]).dtype;
+    Scalar v = value(c);
+    if (!is_float(to)) {
+      v.i = is_bool(to) ? int64_t{v.f != 0} : cast_i(to, v.is_float() ? float_to_int(v.f) : v.i);
+      v.f = static_cast<double>(v.i);
+      v.kind = dtype_of(ir::ScalarKind::kBool) == to ? ir::ScalarKind::kBool : ir::ScalarKind::kInt;
+    }
+    return v;
+  };
+  d.eval = [cast_value](const Call& c, size_t) -> Result<Point> {
+    EW_ASSIGN(const Scalar v, cast_value(c));
+    return move_point([](Index, int64_t*) { return -1; }, v);
+  };
+  d.whole = [cast_value](const Call& c, std::span<const ir::Tensor>, std::span<ir::Tensor> out) -> Result<void> {
+    EW_ASSIGN(const Scalar v, cast_value(c));
+    ir::Tensor& t = out[0];
+    const int64_t n = t.numel();
+    if (n == 0) return {};
+    if (is_float(t.dtype)) ir::store_f(t.dtype, t.mutable_data(), 0, v.f);
+    else ir::store_i(t.dtype, t.mutable_data(), 0, v.i);
+    const auto width = static_cast<int64_t>(size_of(t.dtype)), bytes = n * width;
+    for (int64_t done = width; done < bytes; done *= 2) std::memcpy(t.mutable_data() + done, t.data, static_cast<size_t>(std::min(done, bytes - done)));
+    return {};
+  };
+  return d;
+}
+
+OpDef not_on_bools(OpDef d) {
+  d.infer = [rule = d.infer](const Call& c) -> Result<Types> {
+    for (const char* p : {"self", "other"})
+      if (result_type(c, {p}) == DType::b8) return fail(Code::kUnsupported, "{}: [op.1] '{}' is bool", c.name(), p);
+    return rule(c);
+  };
+  return d;
+}
+
+OpDef renamed(std::string schema, std::string target) {
+  OpDef d;
+  d.schema_text = std::move(schema);
+  d.infer = [target](const Call& c) { return find(target)->infer(c); };
+  d.decompose = [target](const ir::Node& n, Builder& b) { return b.done({b(target, n.args())}); };
+  return d;
+}
+
 // ---- folds over dims ------------------------------------------------------------------------------------------------
 
 FoldedDims::FoldedDims(std::vector<int64_t> axes, size_t rank, bool keep) : in_rank(rank), folded(std::move(axes)), keepdim(keep) {
@@ -624,6 +696,38 @@ Lower lower_binary(XnnBinary op, std::string a, std::string b) {
     if (!number || (!left && !right)) return fail(Code::kKeptOnHost, "{}: an operand is a number known only at run time", n.name());
     if (left) return x.binary(op, l.value(), static_cast<float>(*number), n.result());
     return x.binary(op, static_cast<float>(*number), r.value(), n.result());
+  };
+}
+
+Lower lower_scaled_sum(XnnBinary op, std::string a, std::string b) {
+  return [op, a = std::move(a), b = std::move(b)](const ir::Node& n, XnnEmitter& x) -> Result<void> {
+    const auto alpha = constant_number(n, "alpha");
+    if (alpha == 1.0) return lower_binary(op, a, b)(n, x);
+    const ir::Arg scaled = n.arg(b);
+    const auto number = constant_number(n, b);
+    const ir::Value *l = n.arg(a).value(), *r = scaled.value();
+    if (!alpha || !l || !l->tensor() || !r || !r->tensor() || number)
+      return fail(Code::kKeptOnHost, "{}: alpha with a number as operand, or known only at run time", n.name());
+    const ir::Value* t = x.temporary(*r->tensor());
+    EW_TRY(x.binary(XnnBinary::kMultiply, r, static_cast<float>(*alpha), t));
+    return x.binary(op, l, t, n.result());
+  };
+}
+
+std::function<Result<std::vector<ir::Value*>>(const ir::Node&, Builder&)> numbers_to_tensors(std::string op) {
+  return [op = std::move(op)](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    std::vector<ir::Arg> args;
+    for (const ir::Param& p : n.op().schema.params) {
+      ir::Arg a = n.arg(p.name);
+      const bool is_tensor = a.value() && a.value()->tensor();
+      if (!is_tensor && !a.is_none()) {
+        const auto v = constant_number(n, p.name);
+        if (!v) return std::vector<ir::Value*>{};
+        a = b.scalar(n.result()->tensor()->dtype, *v);
+      }
+      args.push_back(std::move(a));
+    }
+    return b.done({b(op, std::move(args))});
   };
 }
 

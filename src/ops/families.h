@@ -211,6 +211,18 @@ inline OpDef with_decompose(OpDef d, std::function<Result<std::vector<ir::Value*
   return d;
 }
 
+// Integer division; by 0 gives 0 (PyTorch raises).
+int64_t int_div_trunc(int64_t a, int64_t b);
+int64_t int_div_floor(int64_t a, int64_t b);
+// Python's // on floats (as PyTorch computes it) and ints, of two arguments.
+Formula floor_division();
+// A result filled with one number, cast to the dtype that `infer` gives.
+OpDef filled(std::string schema, std::function<Result<Types>(const Call&)> infer, std::function<Scalar(const Call&)> value);
+// "[op.1]": arithmetic that PyTorch refuses on bools.
+OpDef not_on_bools(OpDef d);
+// An op that is another one by a second name, with the same parameters.
+OpDef renamed(std::string schema, std::string target);
+
 // ---- folds over dims ------------------------------------------------------------------------------------------------
 
 // Which dims of an operand are folded.
@@ -275,6 +287,10 @@ using Lower = std::function<Result<void>(const ir::Node&, XnnEmitter&)>;
 Lower lower_unary(XnnUnary op, std::string self = "self");
 // f(a, b), either a tensor or a number. Fails where a number is known only at run time.
 Lower lower_binary(XnnBinary op, std::string a = "self", std::string b = "other");
+// a + alpha * b or a - alpha * b for ops that have "alpha".
+Lower lower_scaled_sum(XnnBinary op, std::string a, std::string b);
+// A decomposition into `op`, whose parameters are tensors, by making constants of the numbers among the arguments.
+std::function<Result<std::vector<ir::Value*>>(const ir::Node&, Builder&)> numbers_to_tensors(std::string op);
 // The number at a parameter of a node, if it is a constant one (also of a one-element constant tensor).
 std::optional<double> constant_number(const ir::Node& n, std::string_view param);
 // A tensor type f32 of the node's result shape, for temporaries.

@@ -1,0 +1,12 @@
+// src/ops/le.cc - a <= b, elementwise. Depends on ops/families.h.
+#include "ops/families.h"
+
+namespace edgewright::ops {
+
+std::vector<OpDef> define_le() {
+  const auto f = tests<2>([](double a, double b) { return a <= b; }).ints<2>([](int64_t a, int64_t b) { return a <= b; });
+  return {comparison("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", f, "aten::le.Tensor_out"),
+          comparison("aten::le.Scalar(Tensor self, Scalar other) -> Tensor", f, "aten::le.Scalar_out")};
+}
+
+}  // namespace edgewright::ops
