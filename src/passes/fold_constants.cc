@@ -1,5 +1,5 @@
 // src/passes/fold_constants.cc - fold-constants: op(constants) -> constant. The value is eval's own, so the fold is bit-exact.
-#include "interp/evaluate.h"
+#include "interp/interp.h"
 #include "passes/pass_def.h"
 
 namespace edgewright::passes {
