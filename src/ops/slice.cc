@@ -69,7 +69,7 @@ Result<std::pair<ir::Arg, ir::Arg>> bounds(const ir::Node& n, Builder& b) {
     if (start.i() && *start.i() < 0 && r.length.is_constant())
       stop = *start.i() + r.length.value();
     else
-      stop = b("operator.add", {start, n.arg("length")});
+      stop = sum_arg(b, start, n.arg("length"));
   }
   return std::pair{start, stop};
 }

@@ -126,7 +126,7 @@ Result<std::vector<std::pair<ir::Arg, ir::Arg>>> bounds(const ir::Node& n, const
     if (end.is_constant())
       stop = end.value();
     else if (i + 1 < list.size())
-      stop = b("operator.add", {at, size_arg(b, n.result(i), dim)});
+      stop = sum_arg(b, at, size_arg(b, n.result(i), dim));
     out.emplace_back(at, stop);
     at = stop;
   }

@@ -210,6 +210,14 @@ ir::Arg size_args(Builder& b, ir::Value* v) {
   for (int64_t d = 0; d < rank_of(v); ++d) l.push_back(size_arg(b, v, d));
   return l;
 }
+ir::Arg sum_arg(Builder& b, const ir::Arg& x, const ir::Arg& y) {
+  if (x.i() && y.i()) return *x.i() + *y.i();
+  return b("_operator.add", {x, y});
+}
+ir::Arg product_arg(Builder& b, const ir::Arg& x, const ir::Arg& y) {
+  if (x.i() && y.i()) return *x.i() * *y.i();
+  return b("_operator.mul", {x, y});
+}
 Result<ir::Value*> one(Builder& b, ir::Value* v) {
   EW_ASSIGN(auto vs, b.done({v}));
   return vs[0];
@@ -282,6 +290,44 @@ Result<void> emit_slice(XnnEmitter& out, const ir::Value* in, const ir::Value* r
   sizes[static_cast<size_t>(axis)] = length.value();
   if (length == s[static_cast<size_t>(axis)]) return out.copy(in, result);
   return out.static_slice(in, result, std::move(offsets), std::move(sizes));
+}
+Result<void> emit_concatenate(XnnEmitter& out, std::vector<const ir::Value*> in, const ir::Value* result, int64_t axis) {
+  const size_t d = static_cast<size_t>(axis);
+  std::erase_if(in, [&](const ir::Value* v) { return shape_of(v).size() > d && shape_of(v)[d] == Dim(0); });
+  if (in.empty()) return fail(Code::kKeptOnHost, "nothing to concatenate");
+  if (in.size() == 1) return out.copy(in[0], result);
+  while (in.size() > kMaxConcatenated) {
+    std::vector<const ir::Value*> next;
+    for (size_t i = 0; i < in.size(); i += kMaxConcatenated) {
+      const std::vector<const ir::Value*> some(in.begin() + static_cast<int64_t>(i), in.begin() + static_cast<int64_t>(std::min(i + kMaxConcatenated, in.size())));
+      if (some.size() == 1) {
+        next.push_back(some[0]);
+        continue;
+      }
+      TensorType t = *some[0]->tensor();
+      for (size_t k = 1; k < some.size(); ++k) t.shape[d] = t.shape[d] + shape_of(some[k])[d];
+      next.push_back(out.temporary(t));
+      EW_TRY(out.concatenate(some, next.back(), axis));
+    }
+    in = std::move(next);
+  }
+  return out.concatenate(std::move(in), result, axis);
+}
+Result<void> emit_slices(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const std::vector<Cut>& cuts) {
+  if (cuts.size() > kMaxSlices) return fail(Code::kKeptOnHost, "it would take {} slices", cuts.size());
+  std::vector<const ir::Value*> parts;
+  for (const Cut& cut : cuts) {
+    if (cut.length == 0) continue;
+    if (Dim(cut.length) == shape_of(in)[static_cast<size_t>(axis)]) {
+      parts.push_back(in);
+      continue;
+    }
+    TensorType t = *in->tensor();
+    t.shape[static_cast<size_t>(axis)] = cut.length;
+    parts.push_back(out.temporary(t));
+    EW_TRY(emit_slice(out, in, parts.back(), axis, cut.start, cut.length));
+  }
+  return emit_concatenate(out, std::move(parts), result, axis);
 }
 Result<void> emit_transpose(XnnEmitter& out, const ir::Value* in, const ir::Value* result, std::vector<int64_t> perm) {
   if (perm.size() > 6) return fail(Code::kKeptOnHost, "XNNPACK transposes up to 6 dims, not {}", perm.size());

@@ -55,6 +55,9 @@ inline ir::Value* self_of(const ir::Node& n) { return n.args()[0].value(); }
 // sizes of `v` as arguments: ints, or sym_size nodes where symbolic.
 ir::Arg size_arg(Builder& b, ir::Value* v, int64_t d);
 ir::Arg size_args(Builder& b, ir::Value* v);
+// Sum and product of int arguments: constants where both are, else nodes.
+ir::Arg sum_arg(Builder& b, const ir::Arg& x, const ir::Arg& y);
+ir::Arg product_arg(Builder& b, const ir::Arg& x, const ir::Arg& y);
 // The first of the results, or what went wrong.
 Result<ir::Value*> one(Builder& b, ir::Value* v);
 Result<std::vector<ir::Value*>> all(Builder& b, std::vector<ir::Value*> v);
@@ -75,6 +78,15 @@ std::vector<int64_t> inverse(const std::vector<int64_t>& perm);
 Result<void> lower_as_reshape(const ir::Node& n, XnnEmitter& out);
 // Takes [start, start+length) along `axis`; keeps the rank.
 Result<void> emit_slice(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const Dim& start, const Dim& length);
+// Pieces [start, start+length) of `in` along `axis`, side by side; lengths of 0 are left out. At most kMaxSlices pieces.
+struct Cut {
+  int64_t start, length;
+};
+inline constexpr size_t kMaxSlices = 24;
+Result<void> emit_slices(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const std::vector<Cut>& cuts);
+// Concatenation of any number of values: XNNPACK's takes 2 to kMaxConcatenated, so more of them go through temporaries.
+inline constexpr size_t kMaxConcatenated = 5;
+Result<void> emit_concatenate(XnnEmitter& out, std::vector<const ir::Value*> in, const ir::Value* result, int64_t axis);
 Result<void> emit_transpose(XnnEmitter& out, const ir::Value* in, const ir::Value* result, std::vector<int64_t> perm);
 
 }  // namespace edgewright::ops
