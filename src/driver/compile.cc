@@ -87,6 +87,12 @@ Result<void> copy_aliased_results(ir::Graph& g) {
   return r;
 }
 
+// Weights that passes only permuted are laid out now, one at a time, and what they were made from is let go.
+void lay_out_constants(ir::Graph& g) {
+  for (ir::Value* v : g.constants())
+    if (!v->data->is_contiguous()) *v->data = v->data->contiguous();
+}
+
 Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOptions& o, CompileReport& r) {
   Clock clock(r, o);
   if (!o.dump_dir.empty() && ::mkdir(o.dump_dir.c_str(), 0777) != 0 && errno != EEXIST) return fail(Code::kUsage, "{}: cannot create: {}", o.dump_dir, std::strerror(errno));
@@ -104,6 +110,7 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
     passes::PassOptions po{.verify = o.verify, .disabled = o.disabled, .after = dump_stage};
     EW_TRY(passes::run_passes(p, passes::default_pipeline(), po, r.passes));
     EW_TRY(copy_aliased_results(*p.graph));
+    lay_out_constants(*p.graph);
     clock.stop();
     clock.start("partition");
     EW_ASSIGN(const partition::PartitionResult parts, partition::partition(*p.graph));

@@ -359,7 +359,8 @@ class Builder {
           data.borrow(c.data);
         }
       }
-      constants.push_back(fb::CreateConstant(b_, offset, size, b_.CreateString(key.data(), key.size())));
+      // Stock takes a key that is there, be it empty, for the name of named data.
+      constants.push_back(fb::CreateConstant(b_, offset, size, key.empty() ? 0 : b_.CreateString(key.data(), key.size())));
     }
     std::vector<flatbuffers::Offset<fb::Value>> values;
     for (const Value& v : g_.values) values.push_back(build_value(v));

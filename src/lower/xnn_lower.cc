@@ -34,7 +34,7 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     xnn::Value& x = out.graph.values[id];
     if (x.external_id == xnn::kInvalidId) x.external_id = external_id;
     x.flags |= flags;
-    (flags == xnn::kExternalInput ? out.graph.input_ids : out.graph.output_ids).push_back(external_id);
+    (flags == xnn::kExternalInput ? out.graph.input_ids : out.graph.output_ids).push_back(id);
   }
 
   Result<void> unary(XnnUnary op, V in, V y) override {
@@ -231,7 +231,6 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     x.dims = u32s(ir::static_sizes(v->tensor()->shape));
     x.id = it->second;
     if (v->is_constant()) {
-      const auto key = std::pair(v->data->data, v->data->strides);
       ir::Tensor t = v->data->contiguous();
       // The bytes live with the body, or here where a copy had to be made.
       const Bytes bytes = t.bytes();

@@ -26,6 +26,24 @@ Node* Rewriter::previous() const {
   return before;
 }
 
+Value* Rewriter::permute(Value* v, const std::vector<int64_t>& dims) {
+  if (!v || !v->is_constant()) return build_("aten.permute", {v, ir::Arg::ints(dims)});
+  ir::Tensor t = *v->data;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    t.sizes[i] = v->data->sizes[static_cast<size_t>(dims[i])];
+    t.strides[i] = v->data->strides[static_cast<size_t>(dims[i])];
+  }
+  return constant(std::move(t), v->name);
+}
+
+Value* Rewriter::view(Value* v, const std::vector<int64_t>& sizes) {
+  if (!v || !v->is_constant()) return build_("aten.view", {v, ir::Arg::ints(sizes)});
+  ir::Tensor t = v->data->contiguous();
+  t.sizes = sizes;
+  t.strides = ir::contiguous_strides(sizes);
+  return constant(std::move(t), v->name);
+}
+
 Match Rewriter::replace(std::vector<Value*> values) {
   auto done = build_.done(std::move(values));
   if (!done) return {false, "the replacement could not be built", std::move(done.error())};

@@ -32,6 +32,10 @@ class Rewriter {
   Value* operator()(std::string_view op, std::vector<ir::Arg> args) { return build_(op, std::move(args)); }
   std::vector<Value*> multi(std::string_view op, std::vector<ir::Arg> args) { return build_.multi(op, std::move(args)); }
   Value* constant(ir::Tensor t, std::string name) { return build_.constant(std::move(t), std::move(name)); }
+  // aten.permute and aten.view; of a constant a new constant at once (a permuted one shares its bytes), so that what needs
+  // constant weights sees one.
+  Value* permute(Value* v, const std::vector<int64_t>& dims);
+  Value* view(Value* v, const std::vector<int64_t>& sizes);
   ops::Builder& builder() { return build_; }
   Graph& graph() { return g_; }
 

@@ -22,8 +22,6 @@ Perm inverse(const Perm& p) {
   for (size_t i = 0; i < p.size(); ++i) q[static_cast<size_t>(p[i])] = static_cast<int64_t>(i);
   return q;
 }
-Value* permute(Rewriter& rw, Value* v, const Perm& p) { return rw("aten.permute", {v, ir::Arg::ints(p)}); }
-
 // Elementwise ops over all their tensor operands, with broadcasting.
 const std::set<std::string_view>& elementwise() {
   static const std::set<std::string_view> s = {
@@ -73,17 +71,17 @@ Match pointwise(Node& n, Rewriter& rw) {
     if (!sizes) return no_match("an operand's size is known only at run time");
     const bool single = std::all_of(sizes->begin(), sizes->end(), [](int64_t s) { return s == 1; });
     if (single && sizes->size() <= rank && (sizes->empty() || v->is_constant())) {
-      if (!sizes->empty()) a = rw("aten.view", {v, ir::Arg::ints(std::vector<int64_t>(rank, 1))});
+      if (!sizes->empty()) a = rw.view(v, std::vector<int64_t>(rank, 1));
       continue;
     }
     if (!v->is_constant() && !single) return no_match("one operand is permuted and another is not");
     std::vector<int64_t> full(rank - sizes->size(), 1);
     full.insert(full.end(), sizes->begin(), sizes->end());
-    Value* wide = full == *sizes ? v : rw("aten.view", {v, ir::Arg::ints(full)});
-    a = permute(rw, wide, inverse(p));
+    Value* wide = full == *sizes ? v : rw.view(v, full);
+    a = rw.permute(wide, inverse(p));
   }
   Value* y = rw(n.name(), std::move(args));
-  return rw.replace(y ? permute(rw, y, p) : y);
+  return rw.replace(y ? rw.permute(y, p) : y);
 }
 
 Match rewrite(Node& n, Rewriter& rw) {
@@ -101,7 +99,7 @@ Match rewrite(Node& n, Rewriter& rw) {
       identity &= both.back() == static_cast<int64_t>(both.size()) - 1;
     }
     Value* x = t->inputs()[0];
-    return rw.replace(identity ? x : permute(rw, x, both));
+    return rw.replace(identity ? x : rw.permute(x, both));
   }
   if (n.is("aten.view") || n.is("aten.reshape") || n.is("aten._unsafe_view")) {
     Node* t = permute_of(n.inputs()[0], p);
@@ -116,7 +114,7 @@ Match rewrite(Node& n, Rewriter& rw) {
       last = d;
     }
     rw.matched(t);
-    return rw.replace(rw("aten.view", {x, ir::Arg::ints(*to)}));
+    return rw.replace(rw.view(x, *to));
   }
   if (n.is("aten.cat")) {
     const ir::Arg list = n.arg("tensors"), dim = n.arg("dim");
@@ -135,7 +133,7 @@ Match rewrite(Node& n, Rewriter& rw) {
     for (Node* t : nodes) rw.matched(t);
     const int64_t d = *dim.i() < 0 ? *dim.i() + static_cast<int64_t>(p.size()) : *dim.i();
     Value* y = rw("aten.cat", {std::move(xs), p[static_cast<size_t>(d)]});
-    return rw.replace(y ? permute(rw, y, p) : y);
+    return rw.replace(y ? rw.permute(y, p) : y);
   }
   if (n.is("aten.mean.dim")) {
     Node* t = permute_of(n.inputs()[0], p);
@@ -167,7 +165,7 @@ Match rewrite(Node& n, Rewriter& rw) {
     args[1] = ir::Arg::ints(dims);
     Value* y = rw(n.name(), std::move(args));
     const bool identity = std::is_sorted(rest.begin(), rest.end());
-    return rw.replace(y && !identity ? permute(rw, y, rest) : y);
+    return rw.replace(y && !identity ? rw.permute(y, rest) : y);
   }
   if (n.is("aten.constant_pad_nd")) {
     Node* t = permute_of(n.inputs()[0], p);
@@ -184,7 +182,7 @@ Match rewrite(Node& n, Rewriter& rw) {
     args[0] = t->inputs()[0];
     args[1] = ir::ArgList(std::move(moved));
     Value* y = rw(n.name(), std::move(args));
-    return rw.replace(y ? permute(rw, y, p) : y);
+    return rw.replace(y ? rw.permute(y, p) : y);
   }
   if (n.is("aten._softmax") || n.is("aten.softmax.int")) {
     Node* t = permute_of(n.inputs()[0], p);
@@ -198,7 +196,7 @@ Match rewrite(Node& n, Rewriter& rw) {
     args[0] = t->inputs()[0];
     args[1] = d;
     Value* y = rw(n.name(), std::move(args));
-    return rw.replace(y ? permute(rw, y, p) : y);
+    return rw.replace(y ? rw.permute(y, p) : y);
   }
   return no_match();
 }

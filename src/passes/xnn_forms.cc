@@ -17,9 +17,6 @@ namespace {
 
 const std::vector<int64_t> kToNhwc{0, 2, 3, 1}, kToNchw{0, 3, 1, 2};
 
-Value* permute(Rewriter& rw, Value* v, const std::vector<int64_t>& dims) { return rw("aten.permute", {v, ir::Arg::ints(dims)}); }
-Value* view(Rewriter& rw, Value* v, const std::vector<int64_t>& sizes) { return rw("aten.view", {v, ir::Arg::ints(sizes)}); }
-
 // Ends a match whose XNNPACK node is `y`'s producer; `result` is what stands for the root.
 Match if_taken(Rewriter& rw, Value* y, Value* result) {
   if (!y || !result) return rw.replace(result);  // reports the failure
@@ -63,38 +60,38 @@ Match convolution(Node& n, Rewriter& rw) {
   if (one_dim) {  // a row of height 1
     xsz.insert(xsz.begin() + 2, 1);
     wsz.insert(wsz.begin() + 2, 1);
-    x = view(rw, x, xsz);
-    w = view(rw, w, wsz);
+    x = rw.view(x, xsz);
+    w = rw.view(w, wsz);
     stride->insert(stride->begin(), 1);
     dilation->insert(dilation->begin(), 1);
     padding->insert(padding->begin(), 0);
     output_padding->insert(output_padding->begin(), 0);
   }
-  Value* nhwc = permute(rw, x, kToNhwc);
+  Value* nhwc = rw.permute(x, kToNhwc);
   const std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], (*padding)[0], (*padding)[1]};
   Value* y;
   const ir::Arg bias = b ? ir::Arg(b) : ir::Arg();
   if (!*transposed.b() && groups > 1 && groups == xsz[1] && wsz[1] == 1) {
-    Value* weight = permute(rw, w, {1, 2, 3, 0});
+    Value* weight = rw.permute(w, {1, 2, 3, 0});
     y = rw("xnn.depthwise_conv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
   } else if (!*transposed.b()) {
-    Value* weight = permute(rw, w, {0, 2, 3, 1});
+    Value* weight = rw.permute(w, {0, 2, 3, 1});
     y = rw("xnn.conv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation), groups});
   } else {
     // [i, o/g, kh, kw] -> [o, kh, kw, i/g]
     Value* weight = w;
     if (groups > 1) {
-      weight = view(rw, weight, {groups, wsz[0] / groups, wsz[1], wsz[2], wsz[3]});
-      weight = permute(rw, weight, {0, 2, 3, 4, 1});
-      weight = view(rw, weight, {groups * wsz[1], wsz[2], wsz[3], wsz[0] / groups});
+      weight = rw.view(weight, {groups, wsz[0] / groups, wsz[1], wsz[2], wsz[3]});
+      weight = rw.permute(weight, {0, 2, 3, 4, 1});
+      weight = rw.view(weight, {groups * wsz[1], wsz[2], wsz[3], wsz[0] / groups});
     } else {
-      weight = permute(rw, weight, {1, 2, 3, 0});
+      weight = rw.permute(weight, {1, 2, 3, 0});
     }
     y = rw("xnn.deconv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation), ir::Arg::ints(*output_padding), groups});
   }
   if (!y) return rw.replace(y);
-  Value* nchw = permute(rw, y, kToNchw);
-  return if_taken(rw, y, one_dim ? view(rw, nchw, *ys) : nchw);
+  Value* nchw = rw.permute(y, kToNchw);
+  return if_taken(rw, y, one_dim ? rw.view(nchw, *ys) : nchw);
 }
 
 // Bottom and right padding that give the result's size: what ceil_mode adds, or less than asked where it is not reached.
@@ -117,14 +114,14 @@ Match max_pool(Node& n, Rewriter& rw) {
   if (unbatched) {
     xsz.insert(xsz.begin(), 1);
     ysz.insert(ysz.begin(), 1);
-    x = view(rw, x, xsz);
+    x = rw.view(x, xsz);
   }
   std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], 0, 0};
   for (size_t i : {0, 1}) pad4[2 + i] = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], (*dilation)[i]);
-  Value* y = rw("xnn.max_pool2d", {permute(rw, x, kToNhwc), ir::Arg::ints(*kernel), ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
+  Value* y = rw("xnn.max_pool2d", {rw.permute(x, kToNhwc), ir::Arg::ints(*kernel), ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
   if (!y) return rw.replace(y);
-  Value* nchw = permute(rw, y, kToNchw);
-  Value* result = unbatched ? view(rw, nchw, *ys) : nchw;
+  Value* nchw = rw.permute(y, kToNchw);
+  Value* result = unbatched ? rw.view(nchw, *ys) : nchw;
   std::string reason;
   if (result && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
   std::vector<Value*> out(n.num_results(), nullptr);
@@ -149,9 +146,9 @@ Match avg_pool(Node& n, Rewriter& rw) {
   if (unbatched) {
     xsz.insert(xsz.begin(), 1);
     ysz.insert(ysz.begin(), 1);
-    x = view(rw, x, xsz);
+    x = rw.view(x, xsz);
   }
-  Value* nhwc = permute(rw, x, kToNhwc);
+  Value* nhwc = rw.permute(x, kToNhwc);
   std::vector<int64_t> pad4{0, 0, 0, 0};
   for (size_t i : {0, 1}) {
     const int64_t far = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], 1);
@@ -166,8 +163,8 @@ Match avg_pool(Node& n, Rewriter& rw) {
   }
   Value* y = rw("xnn.avg_pool2d", {nhwc, ir::Arg::ints(*kernel), ir::Arg::ints(*stride), ir::Arg::ints(pad4)});
   if (!y) return rw.replace(y);
-  Value* nchw = permute(rw, y, kToNchw);
-  return if_taken(rw, y, unbatched ? view(rw, nchw, *ys) : nchw);
+  Value* nchw = rw.permute(y, kToNchw);
+  return if_taken(rw, y, unbatched ? rw.view(nchw, *ys) : nchw);
 }
 
 Match mean(Node& n, Rewriter& rw) {
@@ -184,12 +181,12 @@ Match mean(Node& n, Rewriter& rw) {
   std::sort(dims.begin(), dims.end());
   Value* in = x;
   if (dims == std::vector<int64_t>{2, 3}) {
-    in = permute(rw, x, kToNhwc);
+    in = rw.permute(x, kToNhwc);
   } else if (dims != std::vector<int64_t>{1, 2}) {
     return no_match("XNNPACK's payload has the mean over height and width only");
   }
   Value* y = rw("xnn.global_avg_pool2d", {in});
-  return if_taken(rw, y, view(rw, y, *ys));
+  return if_taken(rw, y, rw.view(y, *ys));
 }
 
 Match upsample(Node& n, Rewriter& rw) {
@@ -212,8 +209,8 @@ Match upsample(Node& n, Rewriter& rw) {
     }
     if (!ok) return no_match("a scale factor that is not the ratio of the sizes");
   }
-  Value* y = rw("xnn.resize_bilinear2d", {permute(rw, x, kToNhwc), (*ys)[2], (*ys)[3], *align.b(), !*align.b()});
-  return if_taken(rw, y, y ? permute(rw, y, kToNchw) : y);
+  Value* y = rw("xnn.resize_bilinear2d", {rw.permute(x, kToNhwc), (*ys)[2], (*ys)[3], *align.b(), !*align.b()});
+  return if_taken(rw, y, y ? rw.permute(y, kToNchw) : y);
 }
 
 bool is_one(const ir::Arg& a) { return (a.i() && *a.i() == 1) || (a.f() && *a.f() == 1); }
@@ -239,14 +236,14 @@ Match linear(Node& n, Rewriter& rw) {
   } else {
     int64_t rows = 1;
     for (size_t i = 0; i + 1 < xs->size(); ++i) rows *= (*xs)[i];
-    Value* x2 = xs->size() == 2 ? x : view(rw, x, {rows, xs->back()});
-    y = rw("aten.mm", {x2, is_linear ? permute(rw, w, {1, 0}) : w});
+    Value* x2 = xs->size() == 2 ? x : rw.view(x, {rows, xs->back()});
+    y = rw("aten.mm", {x2, is_linear ? rw.permute(w, {1, 0}) : w});
     if (!is_linear && !addmm) return no_match("a product of two computed values stays a matmul");
   }
   if (!y) return rw.replace(y);
   std::string reason;
   if (w->is_constant() && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
-  if (sizes_of(y) != ys) y = view(rw, y, *ys);
+  if (sizes_of(y) != ys) y = rw.view(y, *ys);
   if (b && !bias_inside) {
     if (scale != 1) y = rw("aten.mul.Scalar", {y, alpha});
     // beta = 0 ignores the bias, NaN and all
@@ -267,10 +264,10 @@ Match softmax(Node& n, Rewriter& rw) {
   for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
   std::swap(perm[static_cast<size_t>(d)], perm.back());  // its own inverse
   std::vector<ir::Arg> args = n.args();
-  args[0] = permute(rw, x, perm);
+  args[0] = rw.permute(x, perm);
   args[1] = static_cast<int64_t>(-1);
   Value* y = rw(n.name(), std::move(args));
-  return if_taken(rw, y, y ? permute(rw, y, perm) : y);
+  return if_taken(rw, y, y ? rw.permute(y, perm) : y);
 }
 
 Match rewrite(Node& n, Rewriter& rw) {
