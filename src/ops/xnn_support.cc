@@ -82,7 +82,7 @@ Result<void> CheckingEmitter::binary(XnnBinary, V a, float, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
   return tensors_ok({{a, "first operand"}, {out, "result"}});
 }
-Result<void> CheckingEmitter::binary(XnnBinary op, float, V b, V out, Clamp c) { return binary(op, b, 0.0f, out, c); }
+Result<void> CheckingEmitter::binary(XnnBinary op, float, V b, V out, Clamp c) { return CheckingEmitter::binary(op, b, 0.0f, out, c); }
 V CheckingEmitter::temporary(const TensorType& t) {
   own_.emplace_back();
   own_.back().type = t;
@@ -127,9 +127,11 @@ Result<void> CheckingEmitter::conv2d(V x, V weight, V bias, V out, const Window&
   EW_TRY(weights(weight, bias));
   return rank_is(weight, 4, "weight");
 }
-Result<void> CheckingEmitter::depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t, uint32_t, Clamp c) { return conv2d(x, weight, bias, out, w, 1, c); }
+Result<void> CheckingEmitter::depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t, uint32_t, Clamp c) {
+  return CheckingEmitter::conv2d(x, weight, bias, out, w, 1, c);  // qualified: the check alone, not what a derived emitter adds
+}
 Result<void> CheckingEmitter::deconv2d(V x, V weight, V bias, V out, const Window& w, uint32_t groups, Clamp c) {
-  return conv2d(x, weight, bias, out, w, groups, c);
+  return CheckingEmitter::conv2d(x, weight, bias, out, w, groups, c);
 }
 Result<void> CheckingEmitter::max_pool2d(V x, V out, const Window& w, Clamp c) {
   EW_TRY(clamp_ok(c));
