@@ -1,0 +1,58 @@
+// src/cli/commands.h - the commands behind the command line: what each takes, and its function. Depends on session.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace edgewright::cli {
+
+struct CompileArgs {
+  std::string input, output, model, target, dump, verify;
+  std::vector<std::string> disable;
+  bool json = false;
+};
+// run and check; `outputs` is run's alone.
+struct RunArgs {
+  std::string input, model, method;
+  std::vector<std::vector<std::string>> inputs, expected;  // one list of files per call
+  std::vector<std::string> scalars, outputs;
+  int threads = 1;
+  std::optional<double> atol, rtol;
+  bool json = false;
+};
+struct InspectArgs {
+  std::string input, model;
+  bool graph = false, json = false;
+};
+struct BenchArgs {
+  std::string input, model, method;
+  std::vector<std::string> inputs, scalars;
+  int threads = 1;
+  double seconds = 2;
+  bool json = false;
+};
+struct OptArgs {
+  std::string input;
+  std::vector<std::string> passes;
+  std::string verify;
+  bool list = false;
+};
+struct ExplainArgs {
+  std::string input, model, method;
+  std::vector<std::string> disable;
+  bool json = false;
+};
+
+// Each does its work and prints; the exit status, or the failure that main() reports.
+Result<int> compile(const CompileArgs& a);
+Result<int> run(const RunArgs& a);
+Result<int> check(const RunArgs& a);
+Result<int> inspect(const InspectArgs& a);
+Result<int> bench(const BenchArgs& a);
+Result<int> opt(const OptArgs& a);
+Result<int> explain(const ExplainArgs& a);
+
+}  // namespace edgewright::cli

@@ -1,0 +1,89 @@
+// src/session/build.cc - compile, explain, opt.
+#include "session/build.h"
+
+#include <cstdio>
+
+#include "base/file.h"
+#include "format/safetensors.h"
+#include "ir/text.h"
+#include "ops/verify.h"
+#include "ops/verify.h"
+#include "session/convert.h"
+#include "session/source.h"
+
+namespace edgewright::session {
+namespace {
+
+Result<void> expect_passes(const auto& names) {
+  for (const std::string& n : names)
+    if (!passes::find(n)) return fail(Code::kUsage, "there is no pass '{}' (edgewright opt --list names them)", n);
+  return {};
+}
+
+Result<std::string> read_text(const std::string& path) {
+  if (path == "-") {
+    std::string all;
+    char block[1 << 16];
+    while (const size_t n = std::fread(block, 1, sizeof block, stdin)) all.append(block, n);
+    return all;
+  }
+  EW_ASSIGN(const auto file, MappedFile::open(path));
+  const auto bytes = file->bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace
+
+Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output, const std::string& model,
+                                           const driver::CompileOptions& o) {
+  EW_TRY(expect_passes(o.disabled));
+  EW_ASSIGN(Source source, open_pt2(input, model));
+  auto report = driver::compile_to_file(source.programs, output, o);
+  return report ? std::move(report) : with_note(std::move(report.error()), input);
+}
+
+Result<driver::CompileReport> explain(const std::string& input, const std::string& model, const std::string& method,
+                                      const driver::CompileOptions& o) {
+  EW_TRY(expect_passes(o.disabled));
+  EW_ASSIGN(const Source source, open_pt2(input, model));
+  EW_ASSIGN(const ir::Program* program, find_method(source, method));
+  std::vector<ir::Program> programs;
+  programs.push_back(clone(*program));
+  auto compiled = driver::compile(programs, o);
+  if (!compiled) return with_note(std::move(compiled.error()), input);
+  return std::move(compiled->report);
+}
+
+Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& names, passes::Verify verify) {
+  EW_TRY(expect_passes(names));
+  EW_ASSIGN(const std::string text, read_text(path));
+  ir::ParseContext context = ops::parse_context();
+  std::vector<NamedTensor> sidecar;
+  bool read = false;
+  context.find_constant = [&](std::string_view name) -> Result<ir::Tensor> {
+    const std::string file = path.substr(0, path.ends_with(".ir") ? path.size() - 3 : path.size()) + ".safetensors";
+    if (!read) {
+      EW_ASSIGN(sidecar, safetensors::read(file));
+      read = true;
+    }
+    for (const NamedTensor& t : sidecar)
+      if (t.name == name) return to_graph(t.tensor);
+    return fail(Code::kMalformed, "@{} is not in {}", name, file);
+  };
+  auto parsed = ir::parse(text, context);
+  if (!parsed) return with_note(std::move(parsed.error()), path);
+  ir::Program p;
+  p.graph = parsed->graph;
+  p.ranges = parsed->ranges;
+  p.path = path;
+  for (ir::Value* v : p.graph->inputs()) p.inputs.push_back({v->name, v, {}, v->strides});
+  for (const ir::Arg& out : p.graph->outputs) p.outputs.push_back({out.value() ? out.value()->name : ""});
+  passes::PassLog log;
+  const auto done = passes::run_passes(p, names, {.verify = verify, .disabled = {}, .after = {}}, log);
+  if (!done) return with_note(done.error(), path);
+  for (const passes::Event& e : log.events)
+    if (e.fault) return fail(Code::kInternal, "{}: pass {} at {}: {}; the rewrite was undone", path, e.pass, e.node, e.reason);
+  return ir::print(*p.graph, {.ranges = &p.ranges});
+}
+
+}  // namespace edgewright::session

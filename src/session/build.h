@@ -1,0 +1,21 @@
+// src/session/build.h - compiling as a command: files in, a file or a report out. Depends on driver, passes.
+#pragma once
+
+#include "driver/compile.h"
+
+namespace edgewright::session {
+
+// Compiles `input` (all its methods, or the model named) into `output`, all or nothing. Errors name the file: those of reading
+// and of driver::compile; kUsage for an unknown pass among the disabled, and for an output that cannot be written.
+Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output, const std::string& model,
+                                           const driver::CompileOptions& o);
+
+// What compiling one method would do, without writing anything. The same errors.
+Result<driver::CompileReport> explain(const std::string& input, const std::string& model, const std::string& method,
+                                      const driver::CompileOptions& o);
+
+// Runs passes over a graph in text form ("-": standard input; @names stand in GRAPH.safetensors beside GRAPH.ir) and prints
+// it. Errors: kMalformed with line and column, kUsage for an unknown pass, kInternal where a rewrite fails its check.
+Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& passes, passes::Verify verify);
+
+}  // namespace edgewright::session

@@ -1,0 +1,25 @@
+// src/session/loaded.h - a model on the runtime, as the commands use it. Depends on session.h, driver, source.h.
+#pragma once
+
+#include "driver/compile.h"
+#include "session/session.h"
+#include "session/source.h"
+
+namespace edgewright::session {
+
+class Loaded : public Model {
+ public:
+  // Like run(), with the extra outputs of CompileOptions::expose at the end.
+  virtual Result<std::vector<Value>> run_all(const std::vector<Value>& inputs) = 0;
+  // The same without the copy of the outputs, for measuring; set_inputs() first.
+  virtual Result<void> set_inputs(const std::vector<Value>& inputs) = 0;
+  virtual Result<void> execute() = 0;
+};
+
+// Compiles the program in memory (rewriting it) and loads it. Errors: those of driver::compile; kInternal where the runtime
+// does not take what was compiled.
+Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driver::CompileOptions& compile, int threads);
+// Model::load with the wider type.
+Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& options);
+
+}  // namespace edgewright::session
