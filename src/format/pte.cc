@@ -73,7 +73,8 @@ class Parser {
     const uint64_t space = file_.size() - segment_base_;
     for (uint32_t i = 0; i < flat::count(root.segments()); ++i) {
       const fb::Segment* s = root.segments()->Get(i);
-      if (segment_base_ == 0) return fail(Code::kMalformed, "segments without an extended header");
+      // A file whose segments are all empty has no extended header.
+      if (segment_base_ == 0 && s->size() > 0) return fail(Code::kMalformed, "segments without an extended header");
       if (s->offset() > space || s->size() > space - s->offset())
         return fail(Code::kMalformed, "truncated: segment {} is {} bytes at {}, beyond the file's end", i, s->size(), s->offset());
       EW_TRY(spend(sizeof(Bytes)));

@@ -50,9 +50,9 @@ struct Value {
   Datatype datatype = Datatype::kFp32;
   std::vector<uint32_t> dims;          // outermost first; NHWC for images
   uint32_t constant = 0;               // index into Graph::constants, 0: not constant
-  uint32_t external_id = kInvalidId;   // position among the delegate call's arguments
+  uint32_t external_id = kInvalidId;   // position among the delegate call's arguments, below Graph::num_externs
   uint32_t flags = 0;                  // ValueFlags
-  uint32_t id = 0;                     // the id that nodes use; stock numbers values by their position
+  uint32_t id = 0;                     // the id that nodes use; stock numbers values by their position, external or not
   Datatype dynamic_datatype = Datatype::kInvalid;
   Quant quant;
 };
@@ -99,7 +99,7 @@ struct Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
   uint32_t num_externs = 0;
-  std::vector<uint32_t> input_ids, output_ids;  // external ids
+  std::vector<uint32_t> input_ids, output_ids;  // ids (Value::id) of external values
   std::vector<Constant> constants;              // [0] is reserved and empty
 };
 

@@ -353,6 +353,7 @@ class XnnDelegate final : public Delegate {
       s.known = true;
       s.rank = t.rank;
       for (uint8_t d = 0; d < t.rank; ++d) s.dims[d] = t.sizes[t.order[d]];
+      if (t.rank == 0 && graph_.values[e.value].dims.size() == 1) s.dims[s.rank++] = 1;  // stock stores scalars as one element
       if (s == e.shape) continue;
       reshape = true;
       shaped_ = false;
@@ -410,6 +411,7 @@ class XnnDelegate final : public Delegate {
       if (e.input) continue;
       Tensor& t = *args[e.id]->tensor;
       const XnnShape& s = shapes_->shape(e.value);
+      if (t.rank == 0 && s.numel() == 1) continue;
       if (t.rank != s.rank) return fail(Code::kMalformed, "output {} has {} dimensions, the delegate gives {}", e.id, t.rank, s.rank);
       int64_t sizes[kMaxXnnRank] = {};
       for (uint8_t d = 0; d < s.rank; ++d) sizes[t.order[d]] = s.dims[d];

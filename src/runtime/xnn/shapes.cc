@@ -70,7 +70,8 @@ Result<void> XnnShapes::check_values() {
   uint64_t ids = 0;
   for (const xnn::Value& v : g.values) ids = std::max<uint64_t>(ids, uint64_t{v.id} + 1);
   if (ids > 4 * g.values.size() + 1024) return fail(Code::kMalformed, "XNNPACK value id {} among {} values", ids - 1, g.values.size());
-  if (g.num_externs > ids) return fail(Code::kMalformed, "{} external values among {}", g.num_externs, g.values.size());
+  if (g.num_externs > g.values.size()) return fail(Code::kMalformed, "{} external values among {}", g.num_externs, g.values.size());
+  std::vector<bool> externs(g.num_externs);
   index_.assign(ids, xnn::kInvalidId);
   shapes_.resize(g.values.size());
   for (uint32_t i = 0; i < g.values.size(); ++i) {
@@ -87,7 +88,8 @@ Result<void> XnnShapes::check_values() {
       n = *m;
     }
     const bool external = v.external_id != xnn::kInvalidId;
-    if (external && (v.external_id >= g.num_externs || v.external_id != v.id)) return bad("its external id is out of range or not its id");
+    if (external && (v.external_id >= g.num_externs || externs[v.external_id])) return bad("its external id is out of range or occurs twice");
+    if (external) externs[v.external_id] = true;
     if (external == ((v.flags & 3) == 0) || (v.flags & ~3u) != 0 || (v.flags & 3) == 3) return bad("its flags do not go with its external id");
     if (external && v.constant > 0) return bad("both external and constant");
     if (v.constant > 0) {
@@ -153,8 +155,16 @@ Result<void> XnnShapes::check_nodes() {
     if (is_conv(n.kind) || is_pool(n.kind)) {
       const xnn::ConvParams& c = n.conv;
       constexpr uint32_t kMost = 1u << 20;  // so that what follows cannot overflow
-      for (uint32_t p : {c.kernel_height, c.kernel_width, c.stride_height, c.stride_width, c.dilation_height, c.dilation_width})
-        if (p == 0 || p > kMost) return bad("kernel, stride or dilation out of range");
+      const auto positive = [&](std::initializer_list<uint32_t> list) {
+        for (uint32_t p : list)
+          if (p == 0 || p > kMost) return false;
+        return true;
+      };
+      // Poolings store zeros in the fields that they do not have.
+      if (!positive({c.kernel_height, c.kernel_width}) ||
+          (n.kind != NodeKind::kArgMaxPooling2d && !positive({c.stride_height, c.stride_width})) ||
+          ((is_conv(n.kind) || n.kind == NodeKind::kMaxPooling2d) && !positive({c.dilation_height, c.dilation_width})))
+        return bad("kernel, stride or dilation out of range");
       for (uint32_t p : {c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.adjustment_height, c.adjustment_width})
         if (p > kMost) return bad("padding out of range");
       if ((n.flags & XNN_FLAG_TENSORFLOW_SAME_PADDING) != 0 && (c.padding_top || c.padding_right || c.padding_bottom || c.padding_left))
