@@ -70,7 +70,10 @@ const OpDef* find(std::string_view name) {
     slot->name = slot->schema.name = key;
     slot->schema = f->second->schema;
     slot->schema.name = key;
-    if (!slot->schema.params.empty()) slot->schema.params[0].is_mutated = true;
+    if (!slot->schema.params.empty()) {
+      slot->schema.params[0].is_mutated = true;
+      slot->schema.params[0].name = "self";  // also where the functional op calls it input
+    }
     slot->functional = f->second;
     // The result is the first parameter's tensor: its shape and dtype, whatever the functional op would promote to.
     slot->infer = [](const Call& c) -> Result<Types> { return Types{c.type(0)}; };
