@@ -41,7 +41,7 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     EW_TRY(Base::unary(op, in, y));
     switch (op) {
       case XnnUnary::kAbs: return node1(NodeKind::kAbs, in, y);
-      case XnnUnary::kBankersRounding: return fail(Code::kKeptOnHost, "the payload has no rounding");
+      case XnnUnary::kBankersRounding: break;  // refused above
       case XnnUnary::kCeiling: return node1(NodeKind::kCeiling, in, y);
       case XnnUnary::kFloor: return node1(NodeKind::kFloor, in, y);
       case XnnUnary::kNegate: return node1(NodeKind::kNegate, in, y);

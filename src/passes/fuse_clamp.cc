@@ -3,6 +3,7 @@
 // The op must have no other user: its unclamped value would be lost. Bounds are attributes of the node, with their meaning in eval.
 #include <map>
 
+#include "ops/xnn_support.h"
 #include "passes/pass_def.h"
 
 namespace edgewright::passes {
@@ -66,7 +67,10 @@ Match rewrite(Node& n, Rewriter& rw) {
     args.push_back(b->second);
   }
   rw.matched(op);
-  return rw.replace(rw(form->second, std::move(args)));
+  Value* y = rw(form->second, std::move(args));
+  std::string reason;
+  if (y && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
+  return rw.replace(y);
 }
 
 }  // namespace
