@@ -29,13 +29,8 @@ class PayloadEmitter final : public ops::CheckingEmitter {
 
   PayloadEmitter() { out.graph.constants.emplace_back(); }
 
-  void external(const ir::Value* v, uint32_t external_id, uint32_t flags) {
-    const uint32_t id = id_of(v);
-    xnn::Value& x = out.graph.values[id];
-    if (x.external_id == xnn::kInvalidId) x.external_id = external_id;
-    x.flags |= flags;
-    (flags == xnn::kExternalInput ? out.graph.input_ids : out.graph.output_ids).push_back(id);
-  }
+  // The next external value of the delegate: all inputs come before the first output.
+  void external(V v, uint32_t flags) { make_external(id_of(v), flags); }
 
   Result<void> unary(XnnUnary op, V in, V y) override {
     EW_TRY(Base::unary(op, in, y));
@@ -94,17 +89,17 @@ class PayloadEmitter final : public ops::CheckingEmitter {
 
   Result<void> fully_connected(V x, V w, V b, V y, bool transposed, Clamp c) override {
     EW_TRY(Base::fully_connected(x, w, b, y, transposed, c));
-    add({.kind = NodeKind::kFullyConnected, .inputs = {id_of(x), id_of(w), optional(b)}, .outputs = {id_of(y)}, .flags = transposed ? kFlagTransposeWeights : 0}, c);
+    add({.kind = NodeKind::kFullyConnected, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}, .flags = transposed ? kFlagTransposeWeights : 0}, c);
     return {};
   }
   Result<void> batch_matmul(V a, V b, V y) override {
     EW_TRY(Base::batch_matmul(a, b, y));
-    add({.kind = NodeKind::kBatchMatrixMultiply, .inputs = {id_of(a), id_of(b)}, .outputs = {id_of(y)}});
+    add({.kind = NodeKind::kBatchMatrixMultiply, .inputs = {id_of(a), packed(b)}, .outputs = {id_of(y)}});
     return {};
   }
   Result<void> conv2d(V x, V w, V b, V y, const Window& win, uint32_t groups, Clamp c) override {
     EW_TRY(Base::conv2d(x, w, b, y, win, groups, c));
-    xnn::Node n{.kind = NodeKind::kConv2d, .inputs = {id_of(x), id_of(w), optional(b)}, .outputs = {id_of(y)}};
+    xnn::Node n{.kind = NodeKind::kConv2d, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}};
     n.conv = window(win);
     n.conv.groups = groups;
     n.conv.group_input_channels = channels(x) / groups;
@@ -115,7 +110,7 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   Result<void> depthwise_conv2d(V x, V w, V b, V y, const Window& win, uint32_t ch, uint32_t multiplier, Clamp c) override {
     EW_TRY(Base::depthwise_conv2d(x, w, b, y, win, ch, multiplier, c));
     // The payload gives a depthwise convolution as groups of one input channel each.
-    xnn::Node n{.kind = NodeKind::kDepthwiseConv2d, .inputs = {id_of(x), id_of(w), optional(b)}, .outputs = {id_of(y)}};
+    xnn::Node n{.kind = NodeKind::kDepthwiseConv2d, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}};
     n.conv = window(win);
     n.conv.groups = ch;
     n.conv.group_input_channels = 1;
@@ -125,7 +120,7 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
   Result<void> deconv2d(V x, V w, V b, V y, const Window& win, uint32_t groups, Clamp c) override {
     EW_TRY(Base::deconv2d(x, w, b, y, win, groups, c));
-    xnn::Node n{.kind = NodeKind::kConvTranspose2d, .inputs = {id_of(x), id_of(w), optional(b)}, .outputs = {id_of(y)}};
+    xnn::Node n{.kind = NodeKind::kConvTranspose2d, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}};
     n.conv = window(win);
     n.conv.groups = groups;
     n.conv.group_input_channels = channels(x) / groups;
@@ -224,27 +219,38 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
 
  private:
-  uint32_t id_of(V v) {
-    auto [it, fresh] = ids_.try_emplace(v, static_cast<uint32_t>(out.graph.values.size()));
-    if (!fresh) return it->second;
+  uint32_t new_value(V v) {
+    const auto id = static_cast<uint32_t>(out.graph.values.size());
     xnn::Value x;
     x.dims = u32s(ir::static_sizes(v->tensor()->shape));
-    x.id = it->second;
-    if (v->is_constant()) {
-      ir::Tensor t = v->data->contiguous();
-      // The bytes live with the body, or here where a copy had to be made.
-      const Bytes bytes = t.bytes();
-      if (t.data != v->data->data || is_own(v)) out.owned.push_back(std::move(t));
-      x.constant = static_cast<uint32_t>(out.graph.constants.size());
-      out.graph.constants.push_back({.data = bytes, .named_key = {}, .size = bytes.size()});
-    }
+    x.id = id;
     out.graph.values.push_back(std::move(x));
+    return id;
+  }
+  uint32_t id_of(V v) {
+    auto [it, fresh] = ids_.try_emplace(v, 0);
+    if (!fresh) return it->second;
+    it->second = new_value(v);
+    if (v->is_constant()) {
+      out.constant_inputs.push_back(*v->data);
+      make_external(it->second, xnn::kExternalInput);
+    }
     return it->second;
   }
-  bool is_own(V v) const {
-    return std::any_of(own_.begin(), own_.end(), [&](const ir::Value& o) { return &o == v; });
+  // A constant that XNNPACK packs: its bytes go into the payload. Null: no such value.
+  uint32_t packed(V v) {
+    if (!v) return xnn::kInvalidId;
+    if (!v->is_constant()) return id_of(v);
+    auto [it, fresh] = packed_.try_emplace(v, 0);
+    if (!fresh) return it->second;
+    it->second = new_value(v);
+    ir::Tensor t = v->data->contiguous();
+    const Bytes bytes = t.bytes();
+    out.owned.push_back(std::move(t));  // keeps the bytes
+    out.graph.values[it->second].constant = static_cast<uint32_t>(out.graph.constants.size());
+    out.graph.constants.push_back({.data = bytes, .named_key = {}, .size = bytes.size()});
+    return it->second;
   }
-  uint32_t optional(V v) { return v ? id_of(v) : xnn::kInvalidId; }
   static uint32_t channels(V v) { return static_cast<uint32_t>(v->tensor()->shape.back().value()); }
   static xnn::ConvParams window(const Window& w) {
     xnn::ConvParams p;
@@ -265,20 +271,25 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     n.debug_handle = static_cast<uint32_t>(out.graph.nodes.size());
     out.graph.nodes.push_back(std::move(n));
   }
+  void make_external(uint32_t id, uint32_t flags) {
+    xnn::Value& x = out.graph.values[id];
+    x.external_id = out.graph.num_externs++;
+    x.flags |= flags;
+    (flags == xnn::kExternalInput ? out.graph.input_ids : out.graph.output_ids).push_back(id);
+  }
   Result<void> node1(NodeKind kind, V in, V y, Clamp c = {}) {
     const uint32_t a = id_of(in);  // inputs are numbered before outputs
     add({.kind = kind, .inputs = {a}, .outputs = {id_of(y)}}, c);
     return {};
   }
-  std::unordered_map<V, uint32_t> ids_;
+  std::unordered_map<V, uint32_t> ids_, packed_;
 };
 
 }  // namespace
 
 Result<LoweredDelegate> lower_delegate(const ir::Graph& body) {
   PayloadEmitter e;
-  uint32_t external = 0;
-  for (const ir::Value* v : body.inputs()) e.external(v, external++, xnn::kExternalInput);
+  for (const ir::Value* v : body.inputs()) e.external(v, xnn::kExternalInput);
   for (const auto& n : body.nodes()) {
     const ops::OpDef* d = ops::def(*n);
     if (!d || !d->lower) return fail(Code::kInternal, "{} has no lowering", n->name());
@@ -289,8 +300,7 @@ Result<LoweredDelegate> lower_delegate(const ir::Graph& body) {
       return std::unexpected(std::move(err));
     }
   }
-  for (const ir::Arg& a : body.outputs) e.external(a.value(), external++, xnn::kExternalOutput);
-  e.out.graph.num_externs = external;
+  for (const ir::Arg& a : body.outputs) e.external(a.value(), xnn::kExternalOutput);
   return std::move(e.out);
 }
 

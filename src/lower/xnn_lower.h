@@ -13,10 +13,13 @@ namespace edgewright::lower {
 // contiguous, values made on the way): both must outlive the payload's writing.
 struct LoweredDelegate {
   xnn::Graph graph;
+  // Constants that the delegate gets as inputs, after the body's own: the stock backend lets go of the payload once weights are
+  // packed, so only what XNNPACK packs (weights and biases of matrix products) may stand inside.
+  std::vector<ir::Tensor> constant_inputs;
   std::vector<ir::Tensor> owned;
 };
 
-// Lowers a body whose nodes XNNPACK takes (ops::xnn_takes). External ids: inputs in order, then outputs.
+// Lowers a body whose nodes XNNPACK takes (ops::xnn_takes). External ids: inputs in order, constant_inputs, then outputs.
 // Errors: kInternal where a node is refused after all.
 Result<LoweredDelegate> lower_delegate(const ir::Graph& body);
 

@@ -146,6 +146,23 @@ class PlanWriter {
     return id;
   }
 
+  // A constant tensor that no value of the graph stands for.
+  int32_t constant(const ir::Tensor& t) {
+    const uint32_t buffer = s_.constant(t);
+    auto [it, fresh] = constant_values_.try_emplace(buffer, static_cast<int32_t>(plan_.values.size()));
+    if (fresh) {
+      pte::Tensor x;
+      x.dtype = t.dtype;
+      x.buffer = buffer;
+      for (int64_t s : t.sizes) {
+        x.sizes.push_back(static_cast<int32_t>(s));
+        x.dim_order.push_back(static_cast<uint8_t>(x.dim_order.size()));
+      }
+      plan_.values.emplace_back(std::move(x));
+    }
+    return it->second;
+  }
+
   // A Python number, string or None; equal ones share a value unless `own` (inputs have one each).
   Result<int32_t> scalar(const ir::Arg& a, bool own) {
     pte::Value v = pte::Null{};
@@ -272,7 +289,6 @@ class PlanWriter {
   Result<void> delegate(const Node& n) {
     const auto body = *n.args()[1].graph();
     EW_ASSIGN(lower::LoweredDelegate lowered, lower::lower_delegate(*body));
-    s_.out.delegates.push_back(std::move(lowered));
     pte::DelegateCall call;
     call.delegate = static_cast<int32_t>(plan_.delegates.size());
     for (const ir::Arg& a : *n.args()[0].list()) {
@@ -280,10 +296,12 @@ class PlanWriter {
       call.args.push_back(id);
       touch(a);
     }
+    for (const ir::Tensor& c : lowered.constant_inputs) call.args.push_back(constant(c));
     for (size_t i = 0; i < n.num_results(); ++i) {
       EW_ASSIGN(const int32_t id, value(n.result(i)));
       call.args.push_back(id);
     }
+    s_.out.delegates.push_back(std::move(lowered));
     // The payload's index is that of the delegate in the file: payloads are built when all delegates are known.
     plan_.delegates.push_back({"XnnpackBackend", static_cast<uint32_t>(s_.out.delegates.size() - 1), {}});
     plan_.chains[0].instructions.emplace_back(std::move(call));
@@ -300,6 +318,7 @@ class PlanWriter {
   std::unordered_map<const Value*, size_t> slots_;
   std::vector<lower::Lifetime> lives_;
   std::map<std::string, int32_t> scalars_, operators_;
+  std::map<uint32_t, int32_t> constant_values_;  // by buffer
 };
 
 // Constants that several delegates use go into named data, once; the others stay in their payload.
