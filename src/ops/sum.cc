@@ -27,6 +27,7 @@ Fold mean_fold(const Call&) {
   };
   // Also where every term is scaled before the sum, as a product with a row of 1/n does it.
   f.bounded = [](std::span<const Bounded> x) {
+    if (x.empty()) return Bounded(NAN, INFINITY);
     const double part = 1 / static_cast<double>(x.size());
     Sum<Bounded> s;
     for (Bounded v : x) s.add(v * Bounded(part, Bounded::u * part));
