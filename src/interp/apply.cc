@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "base/checked.h"
+#include "interp/interp.h"
+#include "ops/build.h"
 #include "interp/interp.h"
 #include "ops/build.h"
 
@@ -71,12 +74,20 @@ class DenseIn : public ops::In {
   explicit DenseIn(std::span<const ir::Tensor> in) : in_(in) {}
   double f(int operand, ops::Index at) const override {
     const ir::Tensor& t = in_[static_cast<size_t>(operand)];
-    return ir::load_f(t.dtype, t.data, t.offset_of(at));
+    return is_inside(t, at) ? ir::load_f(t.dtype, t.data, t.offset_of(at)) : 0;
   }
   int64_t i(int operand, ops::Index at) const override {
     const ir::Tensor& t = in_[static_cast<size_t>(operand)];
-    return ir::load_i(t.dtype, t.data, t.offset_of(at));
+    return is_inside(t, at) ? ir::load_i(t.dtype, t.data, t.offset_of(at)) : 0;
   }
+  // False, and remembered, for an index that data has made and the definition has let through.
+  bool is_inside(const ir::Tensor& t, ops::Index at) const {
+    bool inside = at.size() == t.sizes.size();
+    for (size_t d = 0; inside && d < at.size(); ++d) inside = at[d] >= 0 && at[d] < t.sizes[d];
+    outside |= !inside;
+    return inside;
+  }
+  mutable bool outside = false;
 
  private:
   std::span<const ir::Tensor> in_;
@@ -144,9 +155,10 @@ std::optional<ir::Tensor> strided_view(const ops::Point& p, int operand, const i
 }
 }  // namespace
 
-void fill_by_point(const ops::Point& p, std::span<const ir::Tensor> in, ir::Tensor& out) {
+Result<void> fill_by_point(const ops::Point& p, std::span<const ir::Tensor> in, ir::Tensor& out) {
   const int64_t n = out.numel();
   std::byte* to = out.mutable_data();
+  const DenseIn elements(in);
   if (p.move) {
     const size_t width = size_of(out.dtype);
     ops::IndexBuffer from{};
@@ -155,7 +167,9 @@ void fill_by_point(const ops::Point& p, std::span<const ir::Tensor> in, ir::Tens
       const int k = p.move(at, from.data());
       if (k < 0) return store(p.fill, out.dtype, to, i);
       const ir::Tensor& t = in[static_cast<size_t>(k)];
-      const std::byte* source = t.data + t.offset_of(std::span(from.data(), t.sizes.size())) * static_cast<int64_t>(size_of(t.dtype));
+      const ops::Index place(from.data(), t.sizes.size());
+      if (!elements.is_inside(t, place)) return;
+      const std::byte* source = t.data + t.offset_of(place) * static_cast<int64_t>(size_of(t.dtype));
       if (t.dtype == out.dtype) {
         std::memcpy(to + static_cast<size_t>(i) * width, source, width);
       } else if (is_float(t.dtype)) {
@@ -164,14 +178,13 @@ void fill_by_point(const ops::Point& p, std::span<const ir::Tensor> in, ir::Tens
         ir::store_i(out.dtype, to, i, ir::load_i(t.dtype, source, 0));
       }
     });
-    return;
-  }
-  const DenseIn elements(in);
-  if (p.i) {
+  } else if (p.i) {
     each_index(out.sizes, n, [&](ops::Index at, int64_t i) { ir::store_i(out.dtype, to, i, p.i(elements, at)); });
   } else {
     each_index(out.sizes, n, [&](ops::Index at, int64_t i) { ir::store_f(out.dtype, to, i, p.f(elements, at)); });
   }
+  if (elements.outside) return fail(Code::kUsage, "an index lies outside its tensor");
+  return {};
 }
 
 void copy_elements(const ir::Tensor& from, const ir::Tensor& to) {
@@ -231,6 +244,42 @@ Result<std::vector<Datum>> by_decomposition(const ops::OpDef& d, const std::vect
 }
 }  // namespace
 
+namespace {
+// An op that is only a name for simpler ones: its decomposition, run with its operands as inputs.
+Result<std::vector<Datum>> by_decomposition(const ops::OpDef& d, const std::vector<ir::Arg>& args, const Operands& of, const ops::Types& types) {
+  ir::Graph g;
+  std::vector<Datum> inputs;
+  std::unordered_map<const ir::Value*, ir::Arg> inner;
+  std::vector<ir::Arg> inner_args = args;
+  for (ir::Arg& a : inner_args) {
+    const std::function<void(ir::Arg&)> replace = [&](ir::Arg& x) {
+      if (auto* l = std::get_if<ir::ArgList>(&x.v))
+        for (ir::Arg& y : *l) replace(y);
+      ir::Value* v = x.value();
+      if (!v) return;
+      const Datum& held = *of(v);
+      auto [it, fresh] = inner.try_emplace(v);
+      if (const auto* s = number(held)) {
+        it->second = s->is_float() ? ir::Arg(s->f) : s->is_bool() ? ir::Arg(s->i != 0) : ir::Arg(s->i);
+      } else if (fresh) {
+        it->second = g.add_input(v->name, known(held)->type);
+        inputs.push_back(held);
+      }
+      x = it->second;
+    };
+    replace(a);
+  }
+  ir::Node* n = g.add(d, std::move(inner_args), types);
+  ops::Builder b(g, n);
+  EW_ASSIGN(const std::vector<ir::Value*> values, d.decompose(*n, b));
+  if (values.size() != types.size()) return fail(Code::kUnsupported, "{}: no meaning here", d.name);
+  g.outputs.assign(values.begin(), values.end());
+  g.erase(n);
+  EW_ASSIGN(RunResult r, run(g, inputs));
+  return std::move(r.outputs);
+}
+}  // namespace
+
 Result<std::vector<Datum>> apply(const ops::OpDef& d, const std::vector<ir::Arg>& args, const Operands& of) {
   bool missing = false;
   const ops::Call c = ops::Call::with(d, args, [&](const ir::Value* v) {
@@ -249,6 +298,7 @@ Result<std::vector<Datum>> apply(const ops::OpDef& d, const std::vector<ir::Arg>
   }
   EW_ASSIGN(const ops::Types types, ops::infer(d, c));
   if (!d.eval && !d.whole && !d.numbers && d.decompose) return by_decomposition(d, args, types, of);
+  if (!d.eval && !d.whole && !d.numbers && d.decompose && !types.empty()) return by_decomposition(d, args, of, types);
   std::vector<Datum> results(types.size());
   if (!types.empty() && std::holds_alternative<ir::ScalarType>(types[0])) {
     if (!d.numbers) return fail(Code::kUnsupported, "{}: its number has no meaning here", d.name);
@@ -298,7 +348,7 @@ Result<std::vector<Datum>> apply(const ops::OpDef& d, const std::vector<ir::Arg>
       for (size_t r = 0; r < out.size(); ++r) {
         EW_ASSIGN(const ops::Point p, ops::point(d, c, r));
         if (!numbers_only && !p.move) return fail(Code::kUnsupported, "{}: an operand or result has a dtype that is not computed with", d.name);
-        fill_by_point(p, in, out[r]);
+        EW_TRY(fill_by_point(p, in, out[r]));
       }
     } else if (!types.empty()) {
       return fail(Code::kUnsupported, "{}: no meaning here", d.name);

@@ -12,7 +12,7 @@ namespace edgewright::interp {
 using Operands = std::function<const Datum*(const ir::Value*)>;
 
 // The results of `d` (not an in-place op; use its `functional`). Tensors are fresh and contiguous, but results of a view op
-// share the operand's storage where strides can express them. A result whose size depends on data is left unallocated
+// share the operand's storage where strides can express them. An op that has only a decomposition means that. A result whose size depends on data is left unallocated
 // (dtype only) for `whole` to make.
 // Errors: the rule's own; kUnsupported for an op without a meaning here, a dtype that is no number, more than ops::kMaxRank
 // dims, or results beyond max_tensor_bytes().
@@ -23,8 +23,8 @@ int64_t max_tensor_bytes();
 // Zeroed storage is not promised. Errors: kUnsupported where sizes overflow or exceed max_tensor_bytes().
 Result<ir::Tensor> allocate(DType dtype, const std::vector<int64_t>& sizes);
 
-// Computes every element by the point's rule. `out` is contiguous.
-void fill_by_point(const ops::Point& p, std::span<const ir::Tensor> in, ir::Tensor& out);
+// Computes every element by the point's rule. `out` is contiguous. Errors: kUsage where it reads outside an operand.
+Result<void> fill_by_point(const ops::Point& p, std::span<const ir::Tensor> in, ir::Tensor& out);
 
 // Elements of `from` written over those of `to` (any strides, same sizes), converted as a cast does.
 void copy_elements(const ir::Tensor& from, const ir::Tensor& to);
