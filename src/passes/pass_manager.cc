@@ -95,7 +95,7 @@ Result<int> sweep(const PassDef& pass, ir::Program& p, const PassOptions& o, Pas
 
 Result<void> run_passes(ir::Program& p, const std::vector<std::string>& names, const PassOptions& o, PassLog& log) {
   constexpr int kMaxSweeps = 16;  // a pass that still finds work then is left: each state in between is sound
-  Validator validator(o.verify);
+  Validator validator(o.verify, p.ranges);
   for (const std::string& name : names) {
     if (o.disabled.contains(name)) continue;
     const PassDef* pass = find(name);

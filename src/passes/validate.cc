@@ -1,8 +1,214 @@
 #include "passes/validate.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "interp/lazy.h"
+
 namespace edgewright::passes {
 
+struct Validator::Region {
+  std::vector<const Value*> boundary;  // in order of first use
+};
+
+namespace {
+
+uint64_t mix(uint64_t x) {  // splitmix64's finalizer
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// About normal: the sum of four uniform numbers, scaled to variance 1.
+double normal(uint64_t h) {
+  double s = 0;
+  for (int i = 0; i < 4; ++i) s += static_cast<double>((h >> (16 * i)) & 0xffff) / 65535.0 - 0.5;
+  return s * 1.7320508075688772;
+}
+
+constexpr size_t kPoolSlack = 8191;       // windows start anywhere in here, so that two boundary tensors differ
+constexpr int64_t kAllElements = 24;      // results up to this size are compared whole
+constexpr size_t kChosenElements = 5;     // of larger ones: first, last, and some in between
+constexpr int64_t kMaxPool = int64_t{1} << 26;
+
+bool same_bits(double a, double b) { return (std::isnan(a) && std::isnan(b)) || std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
+bool equal(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
+
+}  // namespace
+
+ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill, size_t seed) {
+  ir::Tensor t;
+  t.dtype = dtype;
+  t.strides = ir::contiguous_strides(sizes);
+  t.sizes = std::move(sizes);
+  const int64_t need = t.numel() + static_cast<int64_t>(kPoolSlack) + 1;
+  ir::Tensor& pool = pools_[{dtype, fill}];
+  if (pool.sizes.empty() || pool.numel() < need) {
+    pool = ir::Tensor::empty(dtype, {std::max<int64_t>(need, 1 << 16)});
+    static constexpr double kSpecials[] = {0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 3e-39, 1e-20, 1e4, -1e4, 0.5, -0.5, 6.0, 3.0, -3.0, 2.0};
+    for (int64_t i = 0; i < pool.numel(); ++i) {
+      const uint64_t h = mix(static_cast<uint64_t>(i));
+      double v = normal(h);
+      if (fill == Fill::kExtremes) v = kSpecials[h % std::size(kSpecials)];
+      if (fill == Fill::kNan && h % 5 == 0) v = NAN;
+      if (fill == Fill::kInfinite && h % 5 == 0) v = (h & 64) ? INFINITY : -INFINITY;
+      if (is_float(dtype)) ir::store_f(dtype, pool.mutable_data(), i, v);
+      else ir::store_i(dtype, pool.mutable_data(), i, static_cast<int64_t>(h % (is_bool(dtype) || fill == Fill::kNormal ? 2 : 3)));  // also good as indices
+    }
+  }
+  t.data = pool.data + (mix(seed) % kPoolSlack) * size_of(dtype);
+  t.owner = pool.owner;
+  return t;
+}
+
+std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter& rw, const Region& region, Fill fill, const ir::SymbolValues& symbols, size_t seed) {
+  interp::Lazy lazy;
+  size_t k = seed;
+  for (const Value* v : region.boundary) {
+    ++k;
+    if (const auto* s = v->scalar()) {
+      const auto n = s->expr ? s->expr->evaluate(symbols) : std::nullopt;
+      if (s->kind == ir::ScalarKind::kInt && n) lazy.set(v, interp::int_datum(*n));
+      else if (s->kind == ir::ScalarKind::kInt && !s->expr) lazy.set(v, interp::int_datum(static_cast<int64_t>(mix(k) % 3)));
+      else if (s->kind == ir::ScalarKind::kBool) lazy.set(v, interp::bool_datum(mix(k) & 1));
+      else if (s->kind == ir::ScalarKind::kFloat) lazy.set(v, interp::float_datum(normal(mix(k))));
+      else return ++unjudged_, std::nullopt;
+      continue;
+    }
+    std::vector<int64_t> sizes;
+    int64_t n = 1;
+    for (const ir::Dim& d : v->tensor()->shape) {
+      const auto x = d.evaluate(symbols);
+      if (!x || *x < 0 || *x > kMaxPool) return ++unjudged_, std::nullopt;
+      sizes.push_back(*x);
+      n *= std::max<int64_t>(*x, 1);
+      if (n > kMaxPool) return ++unjudged_, std::nullopt;
+    }
+    const DType t = v->tensor()->dtype;
+    if (!is_float(t) && !is_int(t) && !is_bool(t)) return ++unjudged_, std::nullopt;
+    lazy.set(v, window(t, std::move(sizes), fill, k));
+  }
+  for (size_t r = 0; r < rw.replacement().size(); ++r) {
+    const Value *before = const_cast<Rewriter&>(rw).root().result(r), *after = rw.replacement()[r];
+    if (!after || before == after) continue;
+    const auto a = lazy.type(before), b = lazy.type(after);
+    if (!a) return ++unjudged_, std::nullopt;  // the old region has no meaning for these values
+    if (!b) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, b.error().str());
+    const auto* ta = std::get_if<ir::TensorType>(&a->type);
+    if (!(a->type == b->type) && ta) return fmt::format("{} is {} before and {} after", before->name, ir::str(a->type), ir::str(b->type));
+    if (!ta) {
+      if (a->number && b->number && !equal(a->number->f, b->number->f)) return fmt::format("{} is {} before and {} after", before->name, a->number->f, b->number->f);
+      continue;
+    }
+    if (!ir::is_static(ta->shape)) return ++unjudged_, std::nullopt;
+    const auto sizes = ir::static_sizes(ta->shape);
+    int64_t n = 1;
+    for (int64_t s : sizes) n *= s;
+    std::set<int64_t> places;
+    if (n <= kAllElements) {
+      for (int64_t i = 0; i < n; ++i) places.insert(i);
+    } else {
+      places = {0, n - 1};
+      for (size_t i = 0; places.size() < kChosenElements; ++i) places.insert(static_cast<int64_t>(mix(seed * 977 + i) % static_cast<uint64_t>(n)));
+    }
+    const auto strides = ir::contiguous_strides(sizes);
+    for (int64_t place : places) {
+      ops::IndexBuffer at{};
+      for (size_t d = 0; d < sizes.size(); ++d) at[d] = place / strides[d] % sizes[d];
+      const ops::Index index(at.data(), sizes.size());
+      const auto differs = [&](double x, double y) {
+        return fmt::format("{} at element {} of {}: {} before, {} after", before->name, place, n, x, y);
+      };
+      if (!is_float(ta->dtype)) {
+        const auto x = lazy.certain(before, index);
+        if (!x) return ++unjudged_, std::nullopt;
+        const auto y = lazy.certain(after, index);
+        if (!y) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, y.error().str());
+        const bool loose = pass.agreement >= Agreement::kReassociated;
+        if (x->v != y->v && !(loose && (!x->certain || !y->certain))) return differs(static_cast<double>(x->v), static_cast<double>(y->v));
+        continue;
+      }
+      if (pass.agreement <= Agreement::kEqual) {
+        const auto x = lazy.f(before, index);
+        if (!x) return ++unjudged_, std::nullopt;
+        const auto y = lazy.f(after, index);
+        if (!y) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, y.error().str());
+        if (!(pass.agreement == Agreement::kBitExact ? same_bits(*x, *y) : equal(*x, *y))) return differs(*x, *y);
+        continue;
+      }
+      const auto x = lazy.bounded(before, index);
+      if (!x) return ++unjudged_, std::nullopt;
+      const auto y = lazy.bounded(after, index);
+      if (!y) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, y.error().str());
+      if (fill == Fill::kNan) {
+        if (std::isnan(x->v) != std::isnan(y->v)) return differs(x->v, y->v);
+        continue;
+      }
+      if (!std::isfinite(x->v) || !std::isfinite(y->v) || !std::isfinite(x->e) || !std::isfinite(y->e)) continue;
+      // f16 and bf16 round more coarsely than the bound's f32.
+      const double unit = ta->dtype == DType::bf16 ? 0x1p-8 : ta->dtype == DType::f16 ? 0x1p-11 : 0;
+      double bound = x->e + y->e + 4 * unit * (std::fabs(x->v) + std::fabs(y->v));
+      if (pass.agreement == Agreement::kApproximate) bound += 1e-5 * std::fabs(x->v);
+      if (std::fabs(x->v - y->v) > bound) return differs(x->v, y->v) + fmt::format(" (bound {:.3g})", bound);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> Validator::check(const PassDef& pass, const Rewriter& rw) {
+  if (mode_ == Verify::kOff) return std::nullopt;
+  Region region;
+  std::set<const Node*> inside;
+  std::vector<const Node*> nodes;
+  const auto add = [&](const Node* n) {
+    if (inside.insert(n).second) nodes.push_back(n);
+  };
+  add(&const_cast<Rewriter&>(rw).root());
+  for (const Node* n : rw.matched_nodes()) add(n);
+  for (const Node* n : rw.new_nodes()) add(n);
+  std::set<const Value*> seen;
+  std::vector<std::string> symbols;
+  const auto collect = [&](const Value* v) {
+    if (v->is_constant() || !seen.insert(v).second || (v->producer && inside.contains(v->producer))) return;
+    region.boundary.push_back(v);
+    if (const auto* t = v->tensor())
+      for (const ir::Dim& d : t->shape) d.collect_symbols(symbols);
+    if (const auto* s = v->scalar(); s && s->expr) s->expr->collect_symbols(symbols);
+  };
+  for (const Node* n : nodes)
+    for (const Value* v : n->inputs()) collect(v);
+  for (const Value* v : rw.replacement())
+    if (v) collect(v);
+
+  // Sizes of symbolic dims: the smallest, a middle and an odd one of each range.
+  std::vector<ir::SymbolValues> choices;
+  if (symbols.empty()) {
+    choices.emplace_back();
+  } else {
+    for (int which : {0, 1, 2}) {
+      ir::SymbolValues values;
+      int64_t shift = 0;
+      for (const std::string& s : symbols) {
+        const auto it = ranges_.find(s);
+        const ir::Range r = it == ranges_.end() ? ir::Range{2, 16} : it->second;
+        const int64_t lo = std::max<int64_t>(r.lo, 1), hi = std::min(r.hi, std::max<int64_t>(lo + 12, 16));
+        int64_t n = which == 0 ? lo : which == 1 ? lo + (hi - lo) / 2 : lo + (hi - lo) / 2 + 1;
+        if (which == 2 && n % 2 == 0) ++n;
+        values[s] = std::clamp(n + (which ? shift++ : 0), lo, std::max(lo, std::min(r.hi, hi + 8)));
+      }
+      choices.push_back(std::move(values));
+    }
+  }
+  for (const auto& values : choices) {
+    size_t seed = 1;
+    for (Fill fill : {Fill::kNormal, Fill::kExtremes, Fill::kNan, Fill::kInfinite}) {
+      if (fill == Fill::kInfinite && pass.agreement >= Agreement::kReassociated) continue;  // inf - inf is not judged
+      if (auto fault = round(pass, rw, region, fill, values, seed++ * 131)) return fault;
+    }
+  }
   return std::nullopt;
 }
 
