@@ -47,6 +47,7 @@ class Call {
   double real(size_t i);                         // int, bool or double
   double real_or(size_t i, double otherwise) { return none(i) ? otherwise : real(i); }
   const EValue& scalar(size_t i);                // int, bool or double
+  bool is_number(size_t i) const { return i < args_.size() && (args_[i]->tag == Tag::kInt || args_[i]->tag == Tag::kBool || args_[i]->tag == Tag::kDouble); }
   std::string_view text(size_t i);
   // Lists of up to kMaxRank ints, copied; empty for None.
   struct Ints {

@@ -310,7 +310,7 @@ Result<void> split(Call& c) {
   const Tensor& x = c.in(0);
   const int64_t size = c.integer(1);
   const size_t dim = c.axis(2, x.rank);
-  if (size <= 0 && !c.bad()) return c.fail(Code::kUsage, "pieces of {}", size);
+  if ((size < 0 || (size == 0 && x.sizes[dim] != 0)) && !c.bad()) return c.fail(Code::kUsage, "pieces of {}", size);
   return split_by(c, dim, 3, [&](size_t, int64_t at) { return std::min(size, x.sizes[dim] - at); });
 }
 Result<void> split_with_sizes(Call& c) {
@@ -512,11 +512,11 @@ Result<void> diagonal(Call& c) {
     st[s.rank] = x.strides[d];
     s[s.rank++] = x.sizes[d];
   }
-  if (offset <= -x.sizes[a] - 1 || offset >= x.sizes[b] + 1) return c.fail(Code::kUsage, "offset {}", offset);
-  const int64_t n = offset >= 0 ? std::min(x.sizes[a], x.sizes[b] - offset) : std::min(x.sizes[a] + offset, x.sizes[b]);
+  // An offset beyond the matrix gives an empty diagonal.
+  const int64_t o = std::clamp(offset, -x.sizes[a], x.sizes[b]);
   st[s.rank] = x.strides[a] + x.strides[b];
-  s[s.rank++] = std::max<int64_t>(n, 0);
-  return strided(c, x, out, s, offset >= 0 ? offset * x.strides[b] : -offset * x.strides[a], st);
+  s[s.rank++] = o >= 0 ? std::min(x.sizes[a], x.sizes[b] - o) : std::min(x.sizes[a] + o, x.sizes[b]);
+  return strided(c, x, out, s, o >= 0 ? o * x.strides[b] : -o * x.strides[a], st);
 }
 
 // as_strided(self, size, stride, storage_offset?): the view must stay inside of the tensor's own elements.
@@ -546,12 +546,17 @@ Result<void> as_strided(Call& c) {
 }
 
 Result<void> unfold(Call& c) {
-  const Tensor& x = c.in(0);
+  Tensor x = c.in(0);
+  if (x.rank == 0) {  // one window over one element
+    x.rank = 1;
+    x.sizes[0] = x.strides[0] = 1;
+  }
+  const bool scalar = c.in(0).rank == 0;
   const size_t dim = c.axis(1, x.rank);
   const int64_t size = c.integer(2), step = c.integer(3);
   Tensor& out = c.out(4);
   EW_TRY(c.ok());
-  if (x.rank == 0 || x.rank == kMaxRank) return c.fail(Code::kUnsupported, "{} dimensions", x.rank);
+  if (x.rank == kMaxRank) return c.fail(Code::kUnsupported, "{} dimensions", x.rank);
   if (size < 0 || step <= 0 || size > x.sizes[dim]) return c.fail(Code::kUsage, "windows of {} by {}", size, step);
   Shape s = shape_of(x);
   Strides st = x.strides;
@@ -559,6 +564,10 @@ Result<void> unfold(Call& c) {
   st[dim] *= step;
   st[s.rank] = x.strides[dim];
   s[s.rank++] = size;
+  if (scalar) {
+    s.rank = 1;
+    s[0] = size;
+  }
   return strided(c, x, out, s, 0, st);
 }
 

@@ -218,15 +218,6 @@ Result<void> binary_on(Call& c, const Tensor& a, const Tensor& b, DType common, 
   return {};
 }
 
-// op(a, b): tensors.
-template <auto Op, In in = In::kCommon> Result<void> binary(Call& c) {
-  const Tensor &a = c.in(0), &b = c.in(1);
-  Tensor& out = c.out(2);
-  EW_TRY(c.ok());
-  DType common = result_type(a, b);
-  if (in == In::kFloat) common = float_type(common);
-  return binary_on(c, a, b, common, out, Op);
-}
 // op(a, s): tensor and scalar.
 template <auto Op, In in = In::kCommon> Result<void> binary_scalar(Call& c) {
   const Tensor& a = c.in(0);
@@ -237,6 +228,16 @@ template <auto Op, In in = In::kCommon> Result<void> binary_scalar(Call& c) {
   if (in == In::kFloat) common = float_type(common);
   const ScalarTensor b(s, common);
   return binary_on(c, a, b.t, common, out, Op);
+}
+// op(a, b): tensors; b may be a number, too, as PyTorch has it.
+template <auto Op, In in = In::kCommon> Result<void> binary(Call& c) {
+  if (c.is_number(1)) return binary_scalar<Op, in>(c);
+  const Tensor &a = c.in(0), &b = c.in(1);
+  Tensor& out = c.out(2);
+  EW_TRY(c.ok());
+  DType common = result_type(a, b);
+  if (in == In::kFloat) common = float_type(common);
+  return binary_on(c, a, b, common, out, Op);
 }
 
 constexpr auto kMul = [](auto a, auto b) { return mul(a, b); };
@@ -284,13 +285,6 @@ template <bool subtract, bool reverse = false> Result<void> add_on(Call& c, cons
   });
   return {};
 }
-template <bool subtract> Result<void> add_tensor(Call& c) {
-  const Tensor &a = c.in(0), &b = c.in(1);
-  const EValue& alpha = c.scalar(2);
-  Tensor& out = c.out(3);
-  EW_TRY(c.ok());
-  return add_on<subtract>(c, a, b, result_type(a, b), alpha, out);
-}
 template <bool subtract, bool reverse = false> Result<void> add_scalar(Call& c) {
   const Tensor& a = c.in(0);
   const EValue &s = c.scalar(1), &alpha = c.scalar(2);
@@ -299,6 +293,14 @@ template <bool subtract, bool reverse = false> Result<void> add_scalar(Call& c) 
   const DType common = result_type(a, s);
   const ScalarTensor b(s, common);
   return add_on<subtract, reverse>(c, a, b.t, common, alpha, out);
+}
+template <bool subtract> Result<void> add_tensor(Call& c) {
+  if (c.is_number(1)) return add_scalar<subtract>(c);
+  const Tensor &a = c.in(0), &b = c.in(1);
+  const EValue& alpha = c.scalar(2);
+  Tensor& out = c.out(3);
+  EW_TRY(c.ok());
+  return add_on<subtract>(c, a, b, result_type(a, b), alpha, out);
 }
 
 // Whether an integer tensor has a zero: dividing by it is an error in PyTorch, too.

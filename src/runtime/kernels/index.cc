@@ -66,7 +66,16 @@ Result<void> index_select(Call& c) {
 }
 
 // For each element of `index`: body(offset in index, offset of its place in `t` but for dim, the checked index).
-template <class Body> Result<void> each_index(Call& c, const Tensor& index, const Tensor& t, size_t dim, Body&& body) {
+template <class Body> Result<void> each_index(Call& c, const Tensor& index_in, const Tensor& t_in, size_t dim, Body&& body) {
+  // A scalar counts as a list of one.
+  const auto as_list = [](Tensor t) {
+    if (t.rank == 0) {
+      t.rank = 1;
+      t.sizes[0] = t.strides[0] = 1;
+    }
+    return t;
+  };
+  const Tensor index = as_list(index_in), t = as_list(t_in);
   if (!is_index(index)) return c.unsupported(index.dtype);
   if (index.rank != t.rank) return c.fail(Code::kUsage, "the index has {} dimensions, the tensor {}", index.rank, t.rank);
   for (size_t d = 0; d < t.rank; ++d)

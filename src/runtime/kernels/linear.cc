@@ -190,9 +190,17 @@ Result<void> addmm(Call& c) {
   return run(c, {&self, &a, &b, &out, 0, 1, 0, 1, 0, 1, scalar_as<double>(beta), scalar_as<double>(alpha), &beta, &alpha}, 1, sizes[0], sizes[1], a.sizes[1]);
 }
 
-// linear(input, weight, bias?): input[..., k] @ weight[n, k]^T.
+// linear(input, weight, bias?): input[..., k] @ weight[n, k]^T; a weight[k] gives one number less a dimension.
 Result<void> linear(Call& c) {
-  const Tensor &x = c.in(0), &w = c.in(1);
+  const Tensor& x = c.in(0);
+  Tensor w = c.in(1);
+  const bool vector = w.rank == 1;
+  if (vector) {
+    w.rank = 2;
+    w.sizes[1] = w.sizes[0];
+    w.sizes[0] = 1;
+    w.strides = {w.sizes[1], 1};
+  }
   const Tensor* bias = c.optional_in(2);
   Tensor& out = c.out(3);
   EW_TRY(c.ok());
@@ -201,6 +209,7 @@ Result<void> linear(Call& c) {
   if (!x.contiguous()) return c.fail(Code::kUnsupported, "an input that is not in C order");
   Shape s = shape_of(x);
   s[x.rank - 1] = w.sizes[0];
+  s.rank -= vector;
   EW_TRY(c.resize(out, s.span()));
   if (!out.contiguous()) return c.fail(Code::kUnsupported, "an output that is not in C order");
   // Both seen as matrices.

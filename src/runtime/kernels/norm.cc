@@ -76,12 +76,12 @@ Result<void> layer_norm(Call& c) {
       if (fast) {
         const float* p = x.as<float>() + r * n;
         float* q = out.as<float>() + r * n;
-        const float scale = static_cast<float>(m.rstd), shift = static_cast<float>(-m.mean * m.rstd);
+        const float scale = static_cast<float>(m.rstd), mean_f = static_cast<float>(m.mean);
         const float *w = weight ? weight->as<float>() : nullptr, *b = bias ? bias->as<float>() : nullptr;
         if (w && b)
-          for (int64_t i = 0; i < n; ++i) q[i] = (p[i] * scale + shift) * w[i] + b[i];
+          for (int64_t i = 0; i < n; ++i) q[i] = (p[i] - mean_f) * scale * w[i] + b[i];
         else
-          for (int64_t i = 0; i < n; ++i) q[i] = (p[i] * scale + shift) * (w ? w[i] : 1.0f) + (b ? b[i] : 0.0f);
+          for (int64_t i = 0; i < n; ++i) q[i] = (p[i] - mean_f) * scale * (w ? w[i] : 1.0f) + (b ? b[i] : 0.0f);
       } else {
         for (int64_t i = 0; i < n; ++i)
           store_one<double>(out, r * n + i, (load_one<double>(x, r * n + i) - m.mean) * m.rstd * value_or(weight, i, 1) + value_or(bias, i, 0));
