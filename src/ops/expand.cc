@@ -57,6 +57,7 @@ Result<ir::Value*> back(const ir::Node&, size_t, ir::Value* base, ir::Value* wri
 Result<void> lower(const ir::Node& n, XnnEmitter& out) {
   const Shape &from = shape_of(self_of(n)), &to = shape_of(n.result());
   if (numel(from) == numel(to)) return lower_as_reshape(n, out);
+  if (numel(to) == Dim(0)) return fail(Code::kKeptOnHost, "the result is empty");
   if (!is_static(from) || !is_static(to)) return fail(Code::kKeptOnHost, "an expand to sizes known only at run time");
   std::vector<int64_t> ones = ir::static_sizes(to);
   int64_t count = 1;

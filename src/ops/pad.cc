@@ -38,30 +38,34 @@ Result<Types> padded(const Call& c, std::string_view param, Mode mode) {
     if (before == Dim(0) && after == Dim(0)) continue;
     if (mode == Mode::kReflect && most >= n.value()) c.error(fmt::format("[pad.3] a reflection of {} in a dim of size {}", most, n.value()));
     if (mode == Mode::kCircular && most > n.value()) c.error(fmt::format("[pad.3] a circular pad of {} in a dim of size {}", most, n.value()));
+    if (mode == Mode::kCircular && n.value() + std::min<int64_t>(before.value(), 0) + std::min<int64_t>(after.value(), 0) < 1) c.error("[pad.3] nothing to go round");
     if (mode != Mode::kConstant && n.value() == 0) c.error("[pad.3] nothing to take a border from");
     if (mode != Mode::kConstant && size < 1) c.error(fmt::format("[pad.2] dim {} would be left with {} elements", d, static_cast<int64_t>(size)));
   }
   return Types{t};
 }
-// The coordinate that coordinate `o` of a padded dim shows; -1 for the constant.
-int64_t source(Mode mode, int64_t o, int64_t before, int64_t n) {
-  int64_t i = o - before;
+// The coordinate of a dim of size n that coordinate `o` of the padded dim shows; -1 for the constant.
+int64_t source(Mode mode, int64_t o, int64_t before, int64_t after, int64_t n) {
+  const int64_t i = o - before;
   switch (mode) {
     case Mode::kConstant: return i < 0 || i >= n ? -1 : i;
     case Mode::kReflect: return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
     case Mode::kReplicate: return std::clamp<int64_t>(i, 0, n - 1);
-    case Mode::kCircular: return i < 0 ? i + n : i >= n ? i - n : i;
+    case Mode::kCircular: {  // goes round what negative pads leave
+      const int64_t first = std::max<int64_t>(-before, 0), left = n - first - std::max<int64_t>(-after, 0);
+      return first + ((i - first) % left + left) % left;
+    }
   }
   return -1;
 }
 Result<Point> padded_point(const Call& c, std::string_view param, Mode mode, Scalar fill = {}) {
   const TensorType& t = c.tensor("self");
-  std::vector<int64_t> before;
-  for (const Side& s : sides(c, param, t.rank())) before.push_back(s.before.maybe().value_or(0));
+  std::vector<std::pair<int64_t, int64_t>> pads;
+  for (const Side& s : sides(c, param, t.rank())) pads.emplace_back(s.before.maybe().value_or(0), s.after.maybe().value_or(0));
   return move_point(
-      [mode, before, sizes = ir::static_sizes(t.shape)](Index at, int64_t* in) {
+      [mode, pads, sizes = ir::static_sizes(t.shape)](Index at, int64_t* in) {
         for (size_t d = 0; d < sizes.size(); ++d)
-          if ((in[d] = source(mode, at[d], before[d], sizes[d])) < 0) return kFill;
+          if ((in[d] = source(mode, at[d], pads[d].first, pads[d].second, sizes[d])) < 0) return kFill;
         return 0;
       },
       as_element(t.dtype, fill));
@@ -111,10 +115,10 @@ std::function<Result<void>(const ir::Node&, XnnEmitter&)> lower_border(const cha
     TensorType t = *v->tensor();
     for (size_t i = 0; i < dims.size(); ++i) {
       const size_t d = dims[i];
-      const int64_t size = t.shape[d].value(), before = pads[d].before.maybe().value_or(0), grown = shape_of(n.result())[d].value();
+      const int64_t size = t.shape[d].value(), before = pads[d].before.maybe().value_or(0), after = pads[d].after.maybe().value_or(0), grown = shape_of(n.result())[d].value();
       std::vector<Cut> cuts;  // runs of consecutive sources
       for (int64_t o = 0; o < grown; ++o) {
-        const int64_t from = source(mode, o, before, size);
+        const int64_t from = source(mode, o, before, after, size);
         if (!cuts.empty() && from == cuts.back().start + cuts.back().length)
           ++cuts.back().length;
         else
@@ -186,9 +190,12 @@ Result<std::vector<ir::Value*>> circular_as_cat(const ir::Node& n, Builder& b) {
     const Dim size = shape_of(v)[d];
     if (!size.is_constant() || !pads[d].before.is_constant() || !pads[d].after.is_constant()) return std::vector<ir::Value*>{};
     const int64_t k = size.value(), before = pads[d].before.value(), after = pads[d].after.value(), dim = static_cast<int64_t>(d);
+    if (before < 0 || after < 0) v = b("aten.slice.Tensor", {v, dim, std::max<int64_t>(-before, 0), k + std::min<int64_t>(after, 0)});
+    const int64_t left = k + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+    if (before > left || after > left) return std::vector<ir::Value*>{};  // more than once around
     std::vector<ir::Value*> parts;
-    if (before > 0) parts.push_back(b("aten.slice.Tensor", {v, dim, k - before, k}));
-    parts.push_back(before >= 0 && after >= 0 ? v : b("aten.slice.Tensor", {v, dim, std::max<int64_t>(-before, 0), k + std::min<int64_t>(after, 0)}));
+    if (before > 0) parts.push_back(b("aten.slice.Tensor", {v, dim, left - before, left}));
+    parts.push_back(v);
     if (after > 0) parts.push_back(b("aten.slice.Tensor", {v, dim, 0, after}));
     v = parts.size() == 1 ? parts[0] : b("aten.cat", {ir::Arg::values(parts), dim});
     if (b.failed()) break;

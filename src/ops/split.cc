@@ -122,6 +122,7 @@ Result<std::vector<std::pair<ir::Arg, ir::Arg>>> bounds(const ir::Node& n, const
   ir::Arg at = 0;
   for (size_t i = 0; i < list.size(); ++i) {
     const Dim end = list[i].start + list[i].length;
+    if (list[i].start.is_constant()) at = list[i].start.value();
     ir::Arg stop = INT64_MAX;
     if (end.is_constant())
       stop = end.value();

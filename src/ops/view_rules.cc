@@ -1,6 +1,7 @@
 #include "ops/view_rules.h"
 
 #include <algorithm>
+#include <map>
 
 namespace edgewright::ops {
 
@@ -159,7 +160,24 @@ Result<void> whole_layouts(const Call& c, std::span<const ir::Tensor> in, std::s
 }
 }  // namespace
 
+namespace {
+// Rules by op name. Filled while the op table is made, once; read only afterwards.
+std::map<std::string, LayoutRule, std::less<>>& rules() {
+  static std::map<std::string, LayoutRule, std::less<>> r;
+  return r;
+}
+}  // namespace
+
+std::vector<Layout> layouts_of(const ir::Node& n) {
+  const auto it = rules().find(n.name());
+  if (it == rules().end()) return {};
+  const Call c = Call::of(n);
+  std::vector<Layout> l = it->second(c, contiguous_layout(c.type(0).shape));
+  return c.failed() ? std::vector<Layout>{} : l;
+}
+
 OpDef moving_op(std::string schema, LayoutRule rule) {
+  if (const auto s = ir::parse_schema(schema)) rules()[s->name] = rule;
   OpDef d;
   d.schema_text = std::move(schema);
   d.infer = [rule](const Call& c) { return infer_layouts(c, rule); };

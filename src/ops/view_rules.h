@@ -39,6 +39,9 @@ OpDef view_op(std::string schema, LayoutRule rule, ScatterBack back);
 OpDef moving_op(std::string schema, LayoutRule rule);
 // The functional twin (`view_copy` of `view`): the same arguments in the same order; always decomposed into `view_name`.
 OpDef twin_of(std::string schema, LayoutRule rule, std::string view_name);
+// The layouts of all results of a node made by view_op, moving_op or twin_of, for a contiguous base; empty for other ops and
+// where the rule refuses.
+std::vector<Layout> layouts_of(const ir::Node& n);
 // A decomposition into one op with the same arguments.
 std::function<Result<std::vector<ir::Value*>>(const ir::Node&, Builder&)> becomes(std::string op);
 // A view that is nothing but another one under a different name: decomposes with `args`.
