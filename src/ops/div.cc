@@ -41,7 +41,11 @@ std::vector<OpDef> define_div() {
           rounded_division("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "aten::div.out_mode"),
           rounded_division("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", "aten::div.Scalar_mode_out"),
           renamed("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
-          renamed("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar")};
+          renamed("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
+          renamed("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
+          renamed("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
+          renamed("aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "aten.div.Tensor_mode"),
+          renamed("aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", "aten.div.Scalar_mode")};
 }
 
 }  // namespace edgewright::ops

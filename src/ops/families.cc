@@ -520,7 +520,11 @@ OpDef renamed(std::string schema, std::string target) {
   OpDef d;
   d.schema_text = std::move(schema);
   d.infer = [target](const Call& c) { return find(target)->infer(c); };
-  d.decompose = [target](const ir::Node& n, Builder& b) { return b.done({b(target, n.args())}); };
+  d.decompose = [target](const ir::Node& n, Builder& b) {
+    std::vector<ir::Arg> args;  // all of them: the other name may have no defaults
+    for (const ir::Param& p : n.op().schema.params) args.push_back(n.arg(p.name));
+    return b.done({b(target, std::move(args))});
+  };
   return d;
 }
 

@@ -20,7 +20,8 @@ std::vector<OpDef> define_round() {
     if (!is_float(n.result()->tensor()->dtype)) return b.done({n.arg("self").value()});
     return b.done({b("aten.div.Tensor", {b("aten.round", {b("aten.mul.Tensor", {n.arg("self"), ten})}), ten})});
   };
-  return {with_lower(unary_same("aten::round(Tensor self) -> Tensor", even, "aten::round.out"), lower_unary(XnnUnary::kBankersRounding), Agreement::kBitExact), std::move(decimals)};
+  return {with_lower(unary_same("aten::round(Tensor self) -> Tensor", even, "aten::round.out"), lower_unary(XnnUnary::kBankersRounding), Agreement::kBitExact), std::move(decimals),
+          renamed("aten::special_round(Tensor self, *, int decimals=0) -> Tensor", "aten.round.decimals")};
 }
 
 }  // namespace edgewright::ops

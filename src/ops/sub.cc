@@ -10,7 +10,9 @@ std::vector<OpDef> define_sub() {
                       lower_scaled_sum(XnnBinary::kSubtract, "self", "other"), Agreement::kBitExact);
   };
   return {scaled("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "aten::sub.out"),
-          scaled("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "aten::sub.Scalar_out")};
+          scaled("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "aten::sub.Scalar_out"),
+          renamed("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "aten.sub.Tensor"),
+          renamed("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "aten.sub.Scalar")};
 }
 
 }  // namespace edgewright::ops

@@ -141,7 +141,6 @@ def _(v):
 
 @op("sub")
 def _(v):
-    promotions(v, "aten.sub.Tensor") if False else None
     for a, b in [(i32, f32), (u8, i8), (u8, u8), (f32, f64), (f16, f16)]:
         v.case("aten.sub.Tensor", draw(3, dtype=a), draw(3, dtype=b, seed=1))
     v.case("aten.sub.Tensor", draw(2, 3), draw(3), alpha=2)
@@ -570,3 +569,60 @@ def _(v):
     v.case("math.floor", -2.25)
     v.rejects("_operator.floordiv", 1, 0)
     v.rejects("_operator.truediv", 1.0, 0)
+
+
+@op("second_names")
+def _(v):
+    for name in ("absolute", "negative", "arccos", "arcsin", "arctan", "arcsinh", "arctanh", "fix", "special_erf", "special_erfc", "special_expit",
+                 "special_exp2", "special_expm1", "special_log1p", "special_round", "deg2rad", "rad2deg", "sinc"):
+        v.case(A + name, draw(2, 3, lo=-0.9, hi=0.9))
+    v.case("aten.arccosh", draw(3, lo=1, hi=3))
+    v.case("aten.lgamma", draw(3, lo=0.1, hi=5))
+    v.case("aten.rad2deg", draw(3, dtype=i32))
+    for name in ("greater", "greater_equal", "less", "less_equal", "not_equal", "multiply", "subtract", "divide"):
+        v.case(f"aten.{name}.Tensor", draw(2, 3), draw(3, seed=1))
+        v.case(f"aten.{name}.Scalar", draw(2, 3), 0.5)
+    v.case("aten.divide.Tensor_mode", draw(2, 3), draw(3, seed=1), rounding_mode="floor")
+    v.case("aten.arctan2", draw(2, 3), draw(3, seed=1))
+
+
+for name in ("hypot", "logaddexp", "logaddexp2", "copysign", "xlogy", "heaviside"):
+    def cases(v, name=name):
+        n = f"aten.{name}.Tensor" if name in ("copysign", "xlogy") else A + name
+        v.case(n, draw(2, 3), draw(3, seed=1, lo=0.1))
+        v.case(n, torch.tensor([0.0, 1.0, math.inf, -1.0, math.nan]), torch.tensor([2.0, 3.0, math.inf, 2.0, 1.0]))
+        v.case(n, draw(3, dtype=f64), draw(3, seed=1, lo=0.1, dtype=f64))
+        if name == "copysign":
+            v.case("aten.copysign.Scalar", draw(3, dtype=i32), -1)
+        if name == "xlogy":
+            v.case("aten.xlogy.Scalar_Other", draw(3, dtype=i32), 2)
+            v.case("aten.xlogy.Scalar_Self", 0.5, draw(3, lo=0.1))
+    op(name)(cases)
+for name in ("hardshrink", "softshrink"):
+    def cases(v, name=name):
+        v.case(A + name, draw(2, 3))
+        v.case(A + name, special()[:12], 1.0)
+        v.case(A + name, draw(2, dtype=f16))
+    op(name)(cases)
+
+
+@op("signbit")
+def _(v):
+    v.case("aten.signbit", special()[:11])
+    v.case("aten.signbit", special(i32))
+
+
+@op("float_power")
+def _(v):
+    v.case("aten.float_power.Tensor_Tensor", draw(3, lo=0.1), draw(3, seed=1))
+    v.case("aten.float_power.Tensor_Scalar", draw(3, dtype=i32), 2)
+    v.case("aten.float_power.Scalar", 2, draw(3))
+
+
+@op("isclose")
+def _(v):
+    a = torch.tensor([1.0, 1.0, math.nan, math.inf, 0.0, 100.0])
+    b = torch.tensor([1.0, 1.00001, math.nan, math.inf, 1e-9, 100.1])
+    v.case("aten.isclose", a, b)
+    v.case("aten.isclose", a, b, 1e-2, 1e-3, True)
+    v.case("aten.isclose", draw(3, dtype=i32), draw(3, dtype=i32, seed=1))

@@ -1,0 +1,11 @@
+// src/ops/heaviside.cc - 0 below 0, 1 above, values at 0. Depends on ops/families.h.
+#include "ops/families.h"
+
+namespace edgewright::ops {
+
+std::vector<OpDef> define_heaviside() {
+  return {elementwise({.schema = "aten::heaviside(Tensor self, Tensor values) -> Tensor", .slots = {"self", "values"}, .rule = Rule::kPromote, .formula = floats<2>([](auto x, auto v) { return num::value(x) == 0 ? v : num::unless_certain(decltype(x)(num::value(x) > 0), num::certain(x, 0)); })
+                                  .ints<2>([](int64_t x, int64_t v) { return x == 0 ? v : int64_t{x > 0}; })})};
+}
+
+}  // namespace edgewright::ops
