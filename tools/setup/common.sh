@@ -32,7 +32,7 @@ step() {
     sleep 0.1
     # Nothing for what ends within a second; then a line that is rewritten, or one line and a sign of life.
     ((++tick % 10)) && continue
-    percent=$(tail -c 400 "$log" 2>/dev/null | grep -aoE '^\[[0-9]+/[0-9]+\]' | tail -n 1 |
+    percent=$(tail -c 8000 "$log" 2>/dev/null | grep -aoE '^\[[0-9]+/[0-9]+\]' | tail -n 1 |
       awk -F'[][/]' '{printf " %d%%", 100 * $2 / $3}') || true
     if [[ -t 2 ]]; then
       printf '\r\033[K  %s%s  %ds' "$title" "$percent" $((SECONDS - start)) >&2
