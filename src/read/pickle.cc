@@ -124,6 +124,7 @@ class Machine {
   }
   Result<void> append(std::vector<PyRef> items) {
     if (stack_.empty()) return broken("nothing to append to");
+    if (stack_.back()->as<PyRefused>()) return {};
     auto* l = std::get_if<PyList>(&edit(stack_.back())->v);
     if (!l) return broken("append to something that is not a list");
     l->items.insert(l->items.end(), items.begin(), items.end());
@@ -131,6 +132,7 @@ class Machine {
   }
   Result<void> set_items(const std::vector<PyRef>& items) {
     if (stack_.empty()) return broken("nothing to set items of");
+    if (stack_.back()->as<PyRefused>()) return {};
     auto* d = std::get_if<PyDict>(&edit(stack_.back())->v);
     if (!d) return broken("items are set on something that is not a dict");
     if (items.size() % 2 != 0) return broken("a key without a value");
@@ -154,8 +156,19 @@ class Machine {
 };
 
 bool is_allowed_call(std::string_view m, std::string_view n) {
-  return (m == "torch._utils" && (n == "_rebuild_tensor_v2" || n == "_rebuild_tensor_v3" || n == "_rebuild_parameter")) ||
+  return (m == "torch._utils" && (n == "_rebuild_tensor_v2" || n == "_rebuild_tensor_v3" || n == "_rebuild_parameter" || n == "_rebuild_parameter_with_state")) ||
          (m == "collections" && n == "OrderedDict") || (m == "torch" && (n == "Size" || n == "device"));
+}
+
+// What a call that is not allowed would have made. Tensor subclasses go through helpers that take the class as an argument.
+PyRefused refused(const PyGlobal& f, const PyTuple& args) {
+  const bool wrapper = f.module == "torch._utils" && f.name == "_rebuild_wrapper_subclass";
+  if (wrapper || (f.module == "torch._tensor" && f.name == "_rebuild_from_type_v2")) {
+    const size_t at = wrapper ? 0 : 1;
+    if (at < args.items.size())
+      if (const auto* type = args.items[at]->as<PyGlobal>()) return {"tensor subclass " + type->module + "." + type->name};
+  }
+  return {"object of " + f.module + "." + f.name};
 }
 
 Result<void> Machine::global(std::string m, std::string n) {
@@ -180,7 +193,6 @@ Result<void> Machine::global(std::string m, std::string n) {
     stack_.push_back(make(PyStorage{DType::u8, false, {}}));
     return {};
   }
-  if (!is_allowed_call(m, n)) return fail(Code::kUnsupported, "pickle needs {}.{}, which is not a plain tensor or container; nothing is loaded from it", m, n);
   stack_.push_back(make(PyGlobal{std::move(m), std::move(n)}));
   return {};
 }
@@ -224,10 +236,11 @@ Result<PyRef> Machine::rebuild_tensor(const PyTuple& args, bool with_dtype) {
 }
 
 Result<PyRef> Machine::call(const PyGlobal& f, const PyTuple& args) {
+  if (!is_allowed_call(f.module, f.name)) return make(refused(f, args));
   if (f.name == "_rebuild_tensor_v2") return rebuild_tensor(args, false);
   if (f.name == "_rebuild_tensor_v3") return rebuild_tensor(args, true);
-  if (f.name == "_rebuild_parameter") {
-    if (args.items.size() != 3 || !args.items[0]->as<ir::Tensor>()) return broken("a parameter is rebuilt from arguments of the wrong kind");
+  if (f.name.starts_with("_rebuild_parameter")) {
+    if (args.items.empty() || (!args.items[0]->as<ir::Tensor>() && !args.items[0]->as<PyRefused>())) return broken("a parameter is rebuilt from arguments of the wrong kind");
     return args.items[0];
   }
   if (f.name == "OrderedDict") {
@@ -273,6 +286,18 @@ Result<bool> Machine::step() {
     }
     case 0x95: {  // FRAME
       EW_TRY(number<uint64_t>());
+      break;
+    }
+    case 'B':     // BINBYTES and its short form: only objects that are refused hold bytes
+    case 'C': {
+      uint64_t n = 0;
+      if (op == 'B') {
+        EW_ASSIGN(n, number<uint32_t>());
+      } else {
+        EW_ASSIGN(n, number<uint8_t>());
+      }
+      if (!take(n)) return truncated();
+      push(PyRefused{"bytes"});
       break;
     }
     case '.': return false;
@@ -412,15 +437,28 @@ Result<bool> Machine::step() {
     case 'R': {
       EW_ASSIGN(PyRef args, pop());
       EW_ASSIGN(PyRef f, pop());
-      if (!f->as<PyGlobal>() || !args->as<PyTuple>()) return broken("something that is not a function is called");
-      EW_ASSIGN(PyRef r, call(*f->as<PyGlobal>(), *args->as<PyTuple>()));
-      stack_.push_back(r);
+      if (!args->as<PyTuple>()) return broken("a call's arguments are not a tuple");
+      if (f->as<PyGlobal>()) {
+        EW_ASSIGN(PyRef r, call(*f->as<PyGlobal>(), *args->as<PyTuple>()));
+        stack_.push_back(r);
+      } else if (f->as<DType>() || f->as<PyStorage>() || f->as<PyRefused>()) {
+        push(PyRefused{"a call"});
+      } else {
+        return broken("something that is not a function is called");
+      }
       break;
     }
-    case 'b': {  // BUILD: the attributes of an OrderedDict (a state dict's _metadata) mean nothing here
-      EW_ASSIGN(PyRef state, pop());
-      if (!state->as<PyDict>() || stack_.empty() || !stack_.back()->as<PyDict>())
-        return fail(Code::kUnsupported, "pickle sets the state of something that is not an OrderedDict");
+    case 0x81: {  // NEWOBJ
+      EW_ASSIGN(PyRef args, pop());
+      EW_ASSIGN(PyRef type, pop());
+      if (!args->as<PyTuple>() || !type->as<PyGlobal>()) return broken("an object of something that is not a class");
+      push(refused(*type->as<PyGlobal>(), *args->as<PyTuple>()));
+      break;
+    }
+    case 'b': {  // BUILD: the attributes of an OrderedDict (a state dict's _metadata) or a tensor mean nothing here
+      EW_TRY(pop());
+      if (stack_.empty() || (!stack_.back()->as<PyDict>() && !stack_.back()->as<PyRefused>() && !stack_.back()->as<ir::Tensor>()))
+        return broken("state is set on something without");
       break;
     }
     case 'Q': {

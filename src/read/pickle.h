@@ -3,7 +3,8 @@
 //
 // Format facts: Python's pickle protocols 2 to 5; torch.save's zip (data.pkl beside byteorder and data/<key>), with storages as
 // persistent ids ('storage', <torch>.FloatStorage, key, device, elements) and tensors as calls of torch._utils._rebuild_*.
-// Only the calls named in pickle.cc are understood, each by what it means; any other global is refused by name.
+// Only the calls named in pickle.cc are understood, each by what it means. Whatever else a pickle would make becomes a PyRefused
+// with its name, which fails only what uses it.
 #pragma once
 
 #include <deque>
@@ -39,11 +40,14 @@ struct PyStorage {
   bool typed = true;  // false: torch.UntypedStorage, counted in bytes
   Bytes bytes;
 };
+struct PyRefused {  // "tensor subclass torchao.Int8Tensor", "object of my.Config"
+  std::string what;
+};
 struct PyOpaque {  // a device, layout and the like: carried, never looked at
   std::string text;
 };
 struct PyObject {
-  std::variant<PyNone, bool, int64_t, double, std::string, PyTuple, PyList, PyDict, PyGlobal, PyStorage, PyOpaque, DType, ir::Tensor> v;
+  std::variant<PyNone, bool, int64_t, double, std::string, PyTuple, PyList, PyDict, PyGlobal, PyStorage, PyOpaque, PyRefused, DType, ir::Tensor> v;
   template <class T>
   const T* as() const {
     return std::get_if<T>(&v);
@@ -57,8 +61,8 @@ struct Pickle {
 };
 
 // Reads what torch.save wrote: `zip` is the whole archive's bytes. Tensors are views of it where stored and aligned to their
-// element, copies otherwise. Errors: kMalformed for broken bytes or extents outside a storage; kUnsupported for globals, calls and
-// opcodes that tensors in plain containers do not need, named in the message.
+// element, copies otherwise. Errors: kMalformed for broken bytes or extents outside a storage; kUnsupported for opcodes that
+// neither tensors in plain containers nor the objects refused need, and for big-endian files.
 Result<Pickle> read_torch_save(const Bytes& zip);
 
 // The pickle alone; `storage` answers persistent ids (key, bytes that the file must hold). For tests and fuzzing.

@@ -106,21 +106,6 @@ std::string op_name(std::string_view target) {
   return std::string(target);
 }
 
-// The overload that takes a number where `name` takes a tensor: the exporter writes add.Tensor for `x + 1` too.
-const ops::OpDef* scalar_overload(std::string_view name, std::string_view param) {
-  const size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot < 5) return nullptr;
-  const std::string base(name.substr(0, dot));
-  for (const char* overload : {".Scalar", ".Scalar_mode", ".Tensor_Scalar", ".ScalarOther", ".ScalarSelf"}) {
-    if (name.ends_with("_mode") != std::string_view(overload).ends_with("_mode")) continue;
-    const ops::OpDef* d = ops::find(base + overload);
-    if (!d) continue;
-    const int i = d->schema.index_of(param);
-    if (i >= 0 && d->schema.params[static_cast<size_t>(i)].kind == ir::ParamKind::kScalar) return d;
-  }
-  return nullptr;
-}
-
 // Reads one graph, or a subgraph inside it.
 class GraphReader {
  public:
@@ -527,17 +512,6 @@ Result<void> GraphReader::node(JsonObject n) {
 
   const std::string name = op_name(target);
   const ops::OpDef* def = ops::find(name);
-  // A number where the schema has a tensor: the overload that takes numbers.
-  if (def)
-    for (const auto& [param, value] : given) {
-      const int i = def->schema.index_of(param);
-      if (i < 0 || def->schema.params[static_cast<size_t>(i)].kind != ir::ParamKind::kTensor) continue;
-      EW_ASSIGN(const auto u, as_union(value, "an argument"));
-      if (u.first == "as_int" || u.first == "as_float" || u.first == "as_bool" || u.first == "as_sym_int" || u.first == "as_sym_float" || u.first == "as_sym_bool") {
-        if (const auto* other = scalar_overload(name, param)) def = other;
-        break;
-      }
-    }
   if (def && absent) return fail(Code::kUnsupported, "{} leaves {} of its results undefined", name, absent);
 
   std::shared_ptr<const ir::Op> unknown;
@@ -592,6 +566,7 @@ Result<void> GraphReader::node(JsonObject n) {
   ir::Node* made = g_->add(op, std::move(args), std::move(types), nullptr, std::move(origin),
                            results.size() == 1 ? std::string(results[0].name) : std::string());
   for (size_t i = 0; i < results.size(); ++i) {
+    if (results.size() > 1) g_->rename(made->result(i), std::string(results[i].name));
     made->result(i)->strides = std::move(results[i].strides);
     EW_TRY(define(results[i].name, made->result(i)));
   }

@@ -33,6 +33,14 @@ Result<DType> dtype_from_code(int64_t code) {
   }
 }
 
+namespace {
+Result<ir::Tensor> as_tensor(PyRef r) {
+  if (const auto* t = r->as<ir::Tensor>()) return *t;
+  const auto* refused = r->as<PyRefused>();
+  return fail(Code::kUnsupported, "the file holds a pickled {}, and nothing is loaded from pickles but plain tensors", refused ? refused->what : "object");
+}
+}  // namespace
+
 Result<void> Weights::add_torch_save(const Bytes& bytes) {
   if (bytes.data.empty()) return {};
   EW_ASSIGN(const Pickle p, read_torch_save(bytes));
@@ -41,11 +49,9 @@ Result<void> Weights::add_torch_save(const Bytes& bytes) {
   for (const auto& [key, value] : dict->items) {
     const auto* name = key->as<std::string>();
     if (!name) return fail(Code::kMalformed, "a tensor's name is not a string");
-    if (const auto* t = value->as<ir::Tensor>()) {
-      tensors_[*name] = *t;
-    } else {
-      refused_[*name] = fail(Code::kUnsupported, "'{}' is not a tensor", *name).error();
-    }
+    auto t = as_tensor(value);
+    if (t) tensors_[*name] = std::move(*t);
+    else refused_[*name] = std::move(t.error());
   }
   return {};
 }
@@ -75,12 +81,10 @@ Result<ir::Tensor> Weights::from_config(const ZipArchive& zip, JsonObject meta, 
   EW_ASSIGN(const JsonValue pickled, member(meta, "use_pickle"));
   EW_ASSIGN(const bool is_pickled, as_bool(pickled, "use_pickle"));
   if (is_pickled) {
-    // A tensor subclass or an object: read_torch_save names the class that it would take to load it.
     if (!maybe(meta, "tensor_meta")) return fail(Code::kUnsupported, "an object, not a tensor ('{}')", path);
     EW_ASSIGN(const Bytes b, zip.read(*e));
     EW_ASSIGN(const Pickle p, read_torch_save(b));
-    if (const auto* t = p.root->as<ir::Tensor>()) return *t;
-    return fail(Code::kUnsupported, "a pickled object that is not a tensor ('{}')", path);
+    return as_tensor(p.root);
   }
   EW_ASSIGN(const JsonObject tensor, object_member(meta, "tensor_meta"));
   EW_ASSIGN(const JsonValue code, member(tensor, "dtype"));
