@@ -7,6 +7,7 @@
 #include "format/pte_build.h"
 #include "lower/memory_plan.h"
 #include "ops/op_def.h"
+#include "write/stock_operators.h"
 
 namespace edgewright::write {
 
@@ -183,6 +184,17 @@ class PlanWriter {
     return id;
   }
 
+  // A Python number where the kernel has a tensor: a 0-dim constant, which promotes as a number does (its category alone counts,
+  // next to tensors that have dims).
+  Result<int32_t> number(const ir::Arg& a) {
+    const DType t = a.b() ? DType::b8 : a.i() ? DType::i64 : DType::f32;
+    if (!a.b() && !a.i() && !a.f()) return fail(Code::kInternal, "an argument that is no number");
+    ir::Tensor c = ir::Tensor::empty(t, {});
+    if (a.f()) ir::store_f(t, c.mutable_data(), 0, *a.f());
+    else ir::store_i(t, c.mutable_data(), 0, a.b() ? *a.b() : *a.i());
+    return constant(c);
+  }
+
   Result<int32_t> argument(const ir::Arg& a, const ir::Param* p) {
     if (Value* v = a.value()) return value(v);
     if (const auto* l = a.list()) {
@@ -222,6 +234,7 @@ class PlanWriter {
       return static_cast<int32_t>(plan_.values.size() - 1);
     }
     if (p && !a.is_none()) {
+      if (p->kind == ir::ParamKind::kTensor) return number(a);
       if (p->kind == ir::ParamKind::kFloat && a.i()) return scalar(ir::Arg(static_cast<double>(*a.i())), false);
       if (p->kind == ir::ParamKind::kOther) return 0;  // device, layout, memory format: None
       if (p->is_list && a.i()) return argument(ir::ArgList(static_cast<size_t>(std::max(1, p->list_size)), a), p);
@@ -254,6 +267,8 @@ class PlanWriter {
       if (d->has_side_effect && n.num_results() == 0) return {};  // an assertion that holds by construction of the export
       return fail(Code::kUnsupported, "nothing runs {}", what);
     }
+    std::string limit = !stock_has(d->stock) ? "the stock runtime has no kernel for it" : d->stock_limit ? d->stock_limit(n) : "";
+    if (!limit.empty()) s_.out.needs_own_runtime.push_back(fmt::format("{} ({}): {}", n.num_results() ? n.result()->name : n.name(), what, limit));
     const auto& params = d->schema.params;
     std::vector<int32_t> ids;
     std::vector<ir::Arg> args;
