@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/checked.h"
+
 namespace edgewright::ops {
 
 std::optional<std::vector<int64_t>> reshape_strides(std::span<const int64_t> sizes, std::span<const int64_t> strides, std::span<const int64_t> new_sizes) {
@@ -121,6 +123,7 @@ Result<Types> infer_layouts(const Call& c, const LayoutRule& rule) {
     if (l.sizes.size() > kMaxRank) c.error(fmt::format("a rank of {} is more than {}", l.sizes.size(), kMaxRank));
     for (const Dim& d : l.sizes)
       if (d.is_constant() && d.value() < 0) c.error(fmt::format("a result's size would be {}", d.value()));
+    if (is_static(l.sizes) && !checked_numel(ir::static_sizes(l.sizes))) c.error("a result would have too many elements");
     out.push_back(TensorType{self.dtype, std::move(l.sizes)});
   }
   return out;
@@ -277,6 +280,7 @@ SliceRange slice_range(const Call& c, const std::optional<Dim>& start, const std
   } else if (!(from == Dim(0))) {
     span = max(span, 0);
   }
+  if (span.is_constant() && step.is_constant()) return {from, span.value() == 0 ? 0 : (span.value() - 1) / step.value() + 1};
   return {from, floordiv(span + step - Dim(1), step)};
 }
 std::optional<Dim> maybe_dim(const Call& c, std::string_view param) { return c.has(param) ? std::optional(c.dim(param)) : std::nullopt; }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "emulated_xnn.h"
 #include "ops/build.h"
 
 namespace edgewright::ops {
@@ -30,6 +31,8 @@ struct Case {
   std::vector<TensorType> shapes;
   bool error = false;
   std::optional<std::pair<double, double>> tol;
+  std::optional<std::pair<size_t, Item>> written;  // of a view: which result, and with what
+  Item base;                                       // and what then becomes of the base
 };
 
 class Reader {
@@ -134,6 +137,8 @@ std::vector<Case> read(const std::filesystem::path& p) {
     else if (key == "out") c.outs.push_back(Reader(rest).item());
     else if (key == "shape") c.shapes.push_back(Reader(rest).type());
     else if (key == "error") c.error = true;
+    else if (key == "written") c.written = {std::strtoul(rest.c_str(), nullptr, 10), Reader(rest.substr(rest.find(' ') + 1)).item()};
+    else if (key == "base") c.base = Reader(rest).item();
     else if (key == "tol") c.tol = {std::strtod(rest.c_str(), nullptr), std::strtod(rest.c_str() + rest.find(' '), nullptr)};
     else ADD_FAILURE() << p << ":" << number << ": " << line;
   }
@@ -402,6 +407,43 @@ ir::Arg to_arg(const Item& item, ir::Graph& g, Values& values) {
       item.v);
 }
 
+// The calls that a lowering makes of XNNPACK, where they only move data.
+void check_lowered(const Case& k, const OpDef& d, ir::Graph& g, const std::vector<ir::Arg>& args, const Types& types, const Values& values) {
+  for (const Type& t : types)
+    if (!std::holds_alternative<TensorType>(t) || std::get<TensorType>(t).dtype != DType::f32 || !ir::is_static(std::get<TensorType>(t).shape)) return;
+  const ir::Node* n = g.add(d, args, types);
+  EmulatedXnn xnn;
+  for (const auto& [v, known] : values) {
+    const auto* t = std::get_if<Tensor>(&known);
+    if (!t || t->dtype != DType::f32) return;
+    xnn.tensors[v] = *t;
+  }
+  const auto r = d.lower(*n, xnn);
+  if (xnn.foreign || (!r && r.error().code == Code::kKeptOnHost)) return;
+  ASSERT_TRUE(r) << r.error().str();
+  for (size_t i = 0; i < k.outs.size(); ++i) expect_equal(xnn.tensors.at(n->result(i)), k.outs[i], std::pair(0.0, 0.0), "lowered");
+}
+
+// A write through a view: the base's new value by scatter_back, evaluated node by node.
+void check_written(const Case& k, const OpDef& d, ir::Graph& g, const std::vector<ir::Arg>& args, Values values) {
+  ASSERT_TRUE(d.scatter_back) << "no scatter_back";
+  EXPECT_FALSE(d.view_of.empty());
+  auto types = infer(d, Call::of(d, args));
+  ASSERT_TRUE(types) << types.error().str();
+  ir::Node* view = g.add(d, args, *types);
+  ir::Value* written = to_arg(k.written->second, g, values).value();
+  Builder b(g, nullptr);
+  auto base = d.scatter_back(*view, k.written->first, args[0].value(), written, b);
+  ASSERT_TRUE(base) << base.error().str();
+  for (const auto& m : g.nodes()) {
+    if (m.get() == view) continue;
+    auto r = run_any(*def(*m), m->args(), values);
+    ASSERT_TRUE(r) << m->name() << ": " << r.error().str();
+    for (size_t i = 0; i < r->size(); ++i) values[m->result(i)] = (*r)[i];
+  }
+  expect_equal(values.at(*base), k.base, k.tol, "the base");
+}
+
 void check(const Case& k) {
   const OpDef* d = find(k.op);
   ASSERT_TRUE(d) << "no op " << k.op;
@@ -417,6 +459,7 @@ void check(const Case& k) {
     for (size_t i = args.size(); i <= static_cast<size_t>(p); ++i) args.push_back(ir::default_of(d->schema.params[i]));
     args[static_cast<size_t>(p)] = to_arg(item, g, values);
   }
+  if (k.written) return check_written(k, *d, g, args, values);
   const auto types = infer(*d, Call::of(*d, args));
   if (k.error) {
     bool refused = !types;
@@ -462,6 +505,7 @@ void check(const Case& k) {
     }
     compare(run(*d, args, values, way), how);
   }
+  if (d->lower) check_lowered(k, *d, g, args, *types, values);
   if (d->decompose) {
     bool kept = false;
     auto r = run_decomposed(*d, g, args, values, kept);
