@@ -147,10 +147,12 @@ OpDef definition(std::string schema, size_t spatial, bool transposed) {
     convolution_whole(make(c, spatial, transposed, s), in, out[0]);
     return {};
   };
-  if (d.schema_text.starts_with("aten::convolution("))
+  if (d.schema_text.starts_with("aten::convolution(")) {
     d.stock = "aten::convolution.out";
-  else
+    d.stock_limit = [](const ir::Node& n) { return n.result()->tensor()->rank() > 4 ? std::string("the stock kernel convolves over one or two dims") : std::string(); };
+  } else {
     d.decompose = [=](const ir::Node& n, Builder& b) { return decompose(n, b, spatial, transposed); };
+  }
   d.agreement = Agreement::kReassociated;
   return d;
 }

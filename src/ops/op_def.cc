@@ -1,5 +1,7 @@
 #include "ops/op_def.h"
 
+#include "ops/build.h"
+
 #include <mutex>
 #include <unordered_map>
 
@@ -62,9 +64,17 @@ const OpDef* find(std::string_view name) {
   if (auto it = r.by_name.find(key); it != r.by_name.end()) return it->second;
   const std::string fname = functional_name(name);
   const auto f = r.by_name.find(fname);
-  if (fname.empty() || f == r.by_name.end() || !f->second->view_of.empty()) return nullptr;
+  if (fname.empty() || f == r.by_name.end()) return nullptr;
   std::lock_guard lock(r.mutex);
   auto& slot = r.derived[key];
+  if (!slot && !f->second->view_of.empty()) {
+    // squeeze_, detach_: exported programs go on with the result, which is the view.
+    slot = std::make_unique<OpDef>(*f->second);
+    slot->name = slot->schema.name = key;
+    slot->lower = nullptr;
+    slot->stock.clear();
+    slot->decompose = [view = f->second](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> { return b.done(b.multi(view->name, n.args())); };
+  }
   if (!slot) {
     slot = std::make_unique<OpDef>();
     slot->name = slot->schema.name = key;

@@ -102,6 +102,8 @@ struct OpDef : ir::Op {
 
   // Operator of the stock runtime with the same parameters plus outputs, "aten::add.out"; empty if it has none.
   std::string stock;
+  // Why the stock kernel cannot run this node although it exists; empty where it can.
+  std::function<std::string(const ir::Node&)> stock_limit;
   // Arguments for it, where they differ from the node's own (without outputs).
   std::function<std::vector<ir::Arg>(const ir::Node&)> stock_args;
 

@@ -113,6 +113,8 @@ std::vector<OpDef> define_sort() {
   sort.infer = infer_sort;
   sort.whole = whole_sort;
   OpDef stable = sort;
+  sort.stock = "aten::sort.values";
+  stable.stock = "aten::sort.values_stable";
   stable.schema_text = "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)";
   stable.decompose = becomes("aten.sort", [](const ir::Node& n, Builder&) -> std::vector<ir::Arg> { return {n.args()[0], n.arg("dim"), n.arg("descending")}; });
   OpDef topk;
