@@ -1,8 +1,6 @@
 // src/cli/compile.cc - compile, explain, opt: prints what the compiler did. Depends on session, driver's report.
 #include <algorithm>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <map>
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
@@ -71,6 +69,12 @@ int delegated(const CompileReport& r) {
 
 void print_delegation(const CompileReport& r, size_t at_most) {
   say("delegated to XNNPACK: {} of {} nodes, in {} delegate{}\n", delegated(r), r.nodes.size(), r.delegates, r.delegates == 1 ? "" : "s");
+  std::map<std::string, int> counts;
+  for (const NodeReport& n : r.nodes)
+    if (n.delegate) ++counts[n.op];
+  std::vector<std::string> texts;
+  for (const auto& [op, count] : counts) texts.push_back(count > 1 ? fmt::format("{} x {}", count, op) : op);
+  if (!texts.empty()) say("  {}\n", fmt::join(texts, ", "));
   size_t shown = 0;
   for (const NodeReport& n : r.nodes) {
     if (n.delegate) continue;

@@ -168,7 +168,7 @@ Result<int> check(const RunArgs& a) {
   if (a.json) {
     session::JsonWriter j;
     j.open('{').field("agree", r.agree()).field("calls", r.calls).field("invented_inputs", r.invented);
-    j.field("compile_ms", r.compile_ms).field("interpret_ms", r.interpret_ms).field("run_ms", r.run_ms);
+    j.field("compile_ms", r.compile_ms).field("load_ms", r.load_ms).field("interpret_ms", r.interpret_ms).field("run_ms", r.run_ms);
     write_checks(j, r.outputs);
     j.key("first_difference");
     if (r.first) {
@@ -180,9 +180,9 @@ Result<int> check(const RunArgs& a) {
     }
     say("{}", j.close('}').take());
   } else {
-    say("{}: {} call{}{}; compiled in {}, ran in {}, interpreted in {}\n", a.input, r.calls, r.calls == 1 ? "" : "s",
-        r.invented ? " with inputs made up (give --inputs for real ones)" : "", time_text(r.compile_ms), time_text(r.run_ms),
-        time_text(r.interpret_ms));
+    say("{}: {} call{}{}; compiled in {}, loaded in {}, ran in {}, interpreted in {}\n", a.input, r.calls, r.calls == 1 ? "" : "s",
+        r.invented ? " with inputs made up (give --inputs for real ones)" : "", time_text(r.compile_ms), time_text(r.load_ms),
+        time_text(r.run_ms), time_text(r.interpret_ms));
     for (const OutputCheck& o : r.outputs) {
       print_measure(o, "compiled / interpreter", o.compiled_interpreter, r.calls > 1);
       print_measure(o, "compiled / expected", o.compiled_expected, r.calls > 1);

@@ -1,6 +1,7 @@
 // src/session/build.cc - compile, explain, opt.
 #include "session/build.h"
 
+#include <chrono>
 #include <cstdio>
 
 #include "base/file.h"
@@ -37,9 +38,14 @@ Result<std::string> read_text(const std::string& path) {
 Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output, const std::string& model,
                                            const driver::CompileOptions& o) {
   EW_TRY(expect_passes(o.disabled));
+  if (o.progress) o.progress("reading");
+  const auto start = std::chrono::steady_clock::now();
   EW_ASSIGN(Source source, open_pt2(input, model));
+  const double read_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   auto report = driver::compile_to_file(source.programs, output, o);
-  return report ? std::move(report) : with_note(std::move(report.error()), input);
+  if (!report) return with_note(std::move(report.error()), input);
+  report->stages.insert(report->stages.begin(), {"read", read_ms});
+  return report;
 }
 
 Result<driver::CompileReport> explain(const std::string& input, const std::string& model, const std::string& method,

@@ -25,16 +25,19 @@ struct Observed {
 
 class Checker {
  public:
-  Checker(const ir::Program& program, const driver::CompileOptions& compile, int threads, const Tolerance& tolerance, const Progress& progress)
-      : program_(program), compile_(compile), threads_(threads), tolerance_(tolerance), progress_(progress) {}
+  Checker(const ir::Program& original, const ir::Program& compiled, const driver::CompileOptions& compile, int threads, const Tolerance& tolerance,
+          const Progress& progress)
+      : program_(original), compiled_(compiled), compile_(compile), threads_(threads), tolerance_(tolerance), progress_(progress) {}
 
-  Result<CheckResult> run(const Signature& s, const std::vector<CallInputs>& calls) {
+  Result<CheckResult> run(const std::vector<CallInputs>& calls) {
+    const Signature s = signature_of(program_);
     CheckResult r;
     r.calls = calls.size();
     progress_("compiling");
     const auto start = Clock::now();
-    EW_ASSIGN(const auto model, compile_and_load(clone(program_), compile_, threads_));
-    r.compile_ms = since(start);
+    EW_ASSIGN(const auto model, compile_and_load(clone(compiled_), compile_, threads_));
+    r.load_ms = model->load_ms();
+    r.compile_ms = since(start) - r.load_ms;
     interp::State state;
     for (size_t c = 0; c < calls.size(); ++c) {
       progress_("running the compiled program");
@@ -130,7 +133,7 @@ class Checker {
     driver::CompileOptions o = compile_;
     o.expose = names;
     o.dump_dir.clear();
-    auto model = compile_and_load(clone(program_), o, threads_);
+    auto model = compile_and_load(clone(compiled_), o, threads_);
     if (!model) return std::nullopt;
     std::vector<Value> outputs;
     for (size_t c = 0; c <= call; ++c) {
@@ -162,7 +165,7 @@ class Checker {
     return {tolerance_.atol.value_or(interp::default_tolerance(t.dtype).atol) * greatest, tolerance_.rtol};
   }
 
-  const ir::Program& program_;
+  const ir::Program &program_, &compiled_;
   const driver::CompileOptions& compile_;
   const int threads_;
   const Tolerance& tolerance_;
@@ -170,6 +173,11 @@ class Checker {
 };
 
 }  // namespace
+
+Result<CheckResult> check_program(const ir::Program& original, const ir::Program& compiled, const std::vector<CallInputs>& calls,
+                                  const driver::CompileOptions& compile, int threads, const Tolerance& tolerance, const Progress& progress) {
+  return Checker(original, compiled, compile, threads, tolerance, progress).run(calls);
+}
 
 Result<CheckResult> check(const std::string& path, const Options& options, const CallFiles& files, const Tolerance& tolerance,
                           const Progress& progress) {
@@ -182,7 +190,7 @@ Result<CheckResult> check(const std::string& path, const Options& options, const
   auto calls = gather(s, files, samples);
   if (!calls) return with_note(std::move(calls.error()), path);
   const driver::CompileOptions compile = options.compile ? *options.compile : driver::CompileOptions();
-  auto r = Checker(*program, compile, options.threads, tolerance, progress).run(s, *calls);
+  auto r = check_program(*program, *program, *calls, compile, options.threads, tolerance, progress);
   if (!r) return with_note(std::move(r.error()), path);
   r->invented = files.inputs.empty() && !samples && std::any_of(s.inputs.begin(), s.inputs.end(), [](const LeafSpec& l) { return !l.may_be_omitted; });
   return r;

@@ -43,13 +43,18 @@ struct CheckResult {
   std::string no_first;  // why no node could be named although something differs
   size_t calls = 0;
   bool invented = false;  // inputs were made up
-  double compile_ms = 0, interpret_ms = 0, run_ms = 0;
+  double compile_ms = 0, load_ms = 0, interpret_ms = 0, run_ms = 0;
   bool agree() const;
 };
 
 // Compiles, runs the calls on both sides with state carried over, compares. Errors: what stops one side from running at all.
 Result<CheckResult> check(const std::string& path, const Options& options, const CallFiles& files, const Tolerance& tolerance,
                           const Progress& progress);
+
+// The same for a program in memory: `original` is interpreted, `compiled` (which is left as it is) compiled. They differ only
+// where a fault is to be found.
+Result<CheckResult> check_program(const ir::Program& original, const ir::Program& compiled, const std::vector<CallInputs>& calls,
+                                  const driver::CompileOptions& compile, int threads, const Tolerance& tolerance, const Progress& progress);
 
 // The outputs of one run held against what is expected of them: tensors only.
 std::vector<OutputCheck> compare_expected(size_t call, const Signature& s, const std::vector<Value>& outputs,

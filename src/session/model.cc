@@ -42,7 +42,12 @@ class LoadedModel final : public Loaded {
     }
     return {};
   }
-  Result<void> execute() override { return method_->execute(); }
+  Result<void> execute() override {
+    auto done = method_->execute();
+    // In a file that we have just written, what the runtime finds malformed is no fault of the user's.
+    if (!done && report_ && done.error().code == Code::kMalformed) done.error().code = Code::kInternal;
+    return done;
+  }
 
   Result<std::vector<Value>> run_all(const std::vector<Value>& inputs) override {
     EW_TRY(set_inputs(inputs));

@@ -6,6 +6,9 @@
 #include "session/calls.h"
 #include "session/check.h"
 #include "session/json.h"
+#include "session/convert.h"
+#include "session/source.h"
+#include "driver/compile.h"
 
 namespace edgewright::session {
 namespace {
@@ -129,6 +132,43 @@ TEST(Compare, integers_are_exact_and_types_count) {
 }
 
 TEST(Compare, no_elements_agree) { EXPECT_TRUE(compare(f32({0, 3}, {}), f32({0, 3}, {}), {}).agree); }
+
+// mlp.pt2 (make_data.py) with its relu replaced by another op under the same name, as if a pass had been wrong.
+Result<CheckResult> check_with_fault(const char* op, const std::set<std::string>& disabled) {
+  EW_ASSIGN(const Source source, open_pt2(EW_TEST_DATA "/data/mlp.pt2", ""));
+  const ir::Program& original = source.programs[0];
+  const ir::Program wrong = clone(original);
+  for (ir::Node* n : wrong.graph->snapshot()) {
+    if (!n->is("aten.relu")) continue;
+    ir::Node* other = wrong.graph->add(*ops::find(op), n->args(), {n->result()->type}, n, n->origin, n->result()->name);
+    wrong.graph->replace_all_uses(n->result(), other->result());
+    wrong.graph->erase(n);
+  }
+  EW_ASSIGN(const auto calls, gather(signature_of(original), {}, to_values(*original.sample_inputs)));
+  driver::CompileOptions o;
+  o.disabled = disabled;
+  return check_program(original, wrong, calls, o, 1, {}, [](const std::string&) {});
+}
+
+TEST(Check, agrees_where_nothing_is_wrong) {
+  const auto r = check_with_fault("aten.relu", {});
+  ASSERT_TRUE(r) << r.error().str();
+  EXPECT_TRUE(r->agree());
+  EXPECT_FALSE(r->first);
+}
+
+TEST(Check, names_the_first_node_that_differs) {
+  for (const char* op : {"aten.neg", "aten.abs"}) {
+    const auto r = check_with_fault(op, {});
+    ASSERT_TRUE(r) << r.error().str();
+    EXPECT_FALSE(r->agree());
+    ASSERT_TRUE(r->first) << r->no_first;
+    EXPECT_EQ(r->first->node, "relu");
+    EXPECT_EQ(r->first->op, "aten.relu") << "as the exporter has it";
+    EXPECT_NE(r->first->source.find("torch.relu(self.a(x))"), std::string::npos) << r->first->source;
+    EXPECT_FALSE(r->first->measure.agree);
+  }
+}
 
 TEST(Json, separates_and_escapes) {
   JsonWriter j;
