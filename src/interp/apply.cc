@@ -215,36 +215,6 @@ ir::Tensor private_copy(const ir::Tensor& t) {
 }
 
 namespace {
-// An op that is defined by its decomposition alone: that is built for these operands' types, and run.
-Result<std::vector<Datum>> by_decomposition(const ops::OpDef& d, const std::vector<ir::Arg>& args, const ops::Types& types, const Operands& of) {
-  ir::Graph g;
-  std::vector<Datum> inputs;
-  std::unordered_map<const ir::Value*, ir::Value*> made;
-  std::vector<ir::Arg> mapped = args;
-  for (ir::Arg& a : mapped)
-    a.each_value([&](ir::Value*& v) {
-      auto [it, fresh] = made.try_emplace(v, nullptr);
-      if (fresh) {
-        const Datum& x = *of(v);
-        const auto* t = tensor(x);
-        it->second = g.add_input(v->name, known(x)->type);
-        if (t) it->second->strides = t->strides;
-        inputs.push_back(x);
-      }
-      v = it->second;
-    });
-  ir::Node* node = g.add(d, std::move(mapped), types);
-  ops::Builder b(g, node);
-  EW_ASSIGN(const std::vector<ir::Value*> values, d.decompose(*node, b));
-  if (values.size() != types.size()) return fail(Code::kUnsupported, "{}: no meaning here", d.name);
-  g.erase(node);
-  for (ir::Value* v : values) g.outputs.push_back(v ? ir::Arg(v) : ir::Arg());
-  EW_ASSIGN(RunResult r, run(g, inputs));
-  return std::move(r.outputs);
-}
-}  // namespace
-
-namespace {
 // An op that is only a name for simpler ones: its decomposition, run with its operands as inputs.
 Result<std::vector<Datum>> by_decomposition(const ops::OpDef& d, const std::vector<ir::Arg>& args, const Operands& of, const ops::Types& types) {
   ir::Graph g;
@@ -262,7 +232,9 @@ Result<std::vector<Datum>> by_decomposition(const ops::OpDef& d, const std::vect
       if (const auto* s = number(held)) {
         it->second = s->is_float() ? ir::Arg(s->f) : s->is_bool() ? ir::Arg(s->i != 0) : ir::Arg(s->i);
       } else if (fresh) {
-        it->second = g.add_input(v->name, known(held)->type);
+        ir::Value* input = g.add_input(v->name, known(held)->type);
+        if (const auto* t = tensor(held)) input->strides = t->strides;
+        it->second = input;
         inputs.push_back(held);
       }
       x = it->second;
@@ -273,7 +245,7 @@ Result<std::vector<Datum>> by_decomposition(const ops::OpDef& d, const std::vect
   ops::Builder b(g, n);
   EW_ASSIGN(const std::vector<ir::Value*> values, d.decompose(*n, b));
   if (values.size() != types.size()) return fail(Code::kUnsupported, "{}: no meaning here", d.name);
-  g.outputs.assign(values.begin(), values.end());
+  for (ir::Value* v : values) g.outputs.push_back(v ? ir::Arg(v) : ir::Arg());
   g.erase(n);
   EW_ASSIGN(RunResult r, run(g, inputs));
   return std::move(r.outputs);
@@ -297,8 +269,7 @@ Result<std::vector<Datum>> apply(const ops::OpDef& d, const std::vector<ir::Arg>
     numbers_only &= ops::is_number(in[k].dtype);
   }
   EW_ASSIGN(const ops::Types types, ops::infer(d, c));
-  if (!d.eval && !d.whole && !d.numbers && d.decompose) return by_decomposition(d, args, types, of);
-  if (!d.eval && !d.whole && !d.numbers && d.decompose && !types.empty()) return by_decomposition(d, args, of, types);
+  if (!d.eval && !d.whole && !d.numbers && d.decompose) return by_decomposition(d, args, of, types);
   std::vector<Datum> results(types.size());
   if (!types.empty() && std::holds_alternative<ir::ScalarType>(types[0])) {
     if (!d.numbers) return fail(Code::kUnsupported, "{}: its number has no meaning here", d.name);

@@ -57,7 +57,7 @@ Result<void> Symbols::settle(Code blame) {
         e.expr.collect_symbols(used);
         std::string because;
         for (const std::string& s : used)
-          if (auto it = values_.find(s); it != values_.end()) because += fmt::format("{}{} = {} by {}", because.empty() ? "" : ", ", s, it->second, source_[s]);
+          if (auto it = values_.find(s); it != values_.end()) because += fmt::format("{}{} = {} by {}", because.empty() ? "" : ", ", s, it->second, source_.at(s).what);
         return fail(blame, "{} is {}, expected {} = {}{}", e.what, e.value, e.expr.str(), *v, because.empty() ? "" : " (" + because + ")");
       }
       std::vector<std::string> used, unknown;
@@ -67,7 +67,7 @@ Result<void> Symbols::settle(Code blame) {
       if (unknown.size() == 1) {
         if (const auto v = solve(e.expr, e.value, unknown[0], values_)) {
           values_[unknown[0]] = *v;
-          source_[unknown[0]] = e.what;
+          source_[unknown[0]] = {e.what, e.expr == ir::Dim::symbol(unknown[0])};
           progress = true;
           continue;
         }
@@ -85,8 +85,9 @@ Result<void> Symbols::check(const ir::SymbolRanges& ranges, std::span<const std:
   for (const auto& [symbol, value] : values_) {
     const auto it = ranges.find(symbol);
     if (it == ranges.end() || (value >= it->second.lo && value <= it->second.hi)) continue;
-    const auto from = source_.find(symbol);
-    return fail(Code::kUsage, "{} is {}, but {} must lie in {}", from == source_.end() ? symbol : from->second, value, symbol, text(it->second));
+    const Source& from = source_.at(symbol);
+    if (from.is_plain) return fail(Code::kUsage, "{} is {}, but {} must lie in {}", from.what, value, symbol, text(it->second));
+    return fail(Code::kUsage, "{} is {} (by {}), but must lie in {}", symbol, value, from.what, text(it->second));
   }
   for (const auto& [expr, range] : expressions) {
     const auto v = expr.evaluate(values_);

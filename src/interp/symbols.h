@@ -23,7 +23,11 @@ class Symbols {
   };
   std::vector<Equation> open_;
   ir::SymbolValues values_;
-  std::map<std::string, std::string> source_;  // symbol -> where its value came from
+  struct Source {
+    std::string what;
+    bool is_plain;  // the symbol itself, not an expression of it
+  };
+  std::map<std::string, Source> source_;  // where a symbol's value came from
 };
 
 }  // namespace edgewright::interp

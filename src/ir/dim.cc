@@ -38,7 +38,9 @@ std::optional<int64_t> apply(int kind, int64_t a, int64_t b) {
     default: return std::nullopt;
   }
 }
-constexpr size_t kMaxTerms = 256;
+// Limits that keep hostile expressions small; what exceeds them becomes a symbol of its own, whose value nothing knows.
+constexpr size_t kMaxTerms = 256, kMaxAtoms = 32, kMaxAtomText = 1024, kMaxText = 16384;
+std::string name_for(const std::string& text) { return "u_large_" + std::to_string(std::hash<std::string>{}(text)); }
 }  // namespace
 
 struct Dim::Atom {
@@ -93,6 +95,7 @@ Dim Dim::from(std::vector<Term> in) {
     text += c + t.key();
   }
   expr->text = text + constant;
+  if (expr->text.size() > kMaxText) return symbol(name_for(expr->text));
   expr->terms = std::move(terms);
   Dim d;
   d.expr_ = std::move(expr);
@@ -106,6 +109,7 @@ std::vector<Dim::Term> Dim::terms() const {
 
 Dim Dim::symbol(std::string name) {
   auto atom = std::make_shared<Atom>();
+  if (name.size() > kMaxAtomText) name = name_for(name);
   atom->key = name;
   atom->name = std::move(name);
   return from({Term{1, {atom}}});
@@ -117,11 +121,13 @@ int64_t Dim::value() const {
 }
 
 Dim Dim::function(int kind, const Dim& a, const Dim& b) {
+  const std::string key = std::string(kNames[kind]) + "(" + a.str() + ", " + b.str() + ")";
+  if (key.size() > kMaxAtomText) return symbol(name_for(key));
   auto atom = std::make_shared<Atom>();
   atom->kind = kind;
   atom->a = a;
   atom->b = b;
-  atom->key = std::string(kNames[kind]) + "(" + a.str() + ", " + b.str() + ")";
+  atom->key = key;
   return from({Term{1, {atom}}});
 }
 
@@ -135,7 +141,12 @@ Dim operator*(const Dim& a, const Dim& b) {
   if (!a.expr_ && !b.expr_) return Dim(wrap_mul(a.constant_, b.constant_));
   std::vector<Dim::Term> out;
   const auto ta = a.terms(), tb = b.terms();
-  if (ta.size() * tb.size() > kMaxTerms) return Dim::symbol("(" + a.str() + ")*(" + b.str() + ")");
+  const auto atoms = [](const std::vector<Dim::Term>& t) {
+    size_t most = 0;
+    for (const auto& x : t) most = std::max(most, x.atoms.size());
+    return most;
+  };
+  if (ta.size() * tb.size() > kMaxTerms || atoms(ta) + atoms(tb) > kMaxAtoms) return Dim::symbol(name_for("(" + a.str() + ")*(" + b.str() + ")"));
   for (const auto& x : ta)
     for (const auto& y : tb) {
       Dim::Term t{wrap_mul(x.coefficient, y.coefficient), x.atoms};
