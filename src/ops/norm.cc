@@ -1,5 +1,5 @@
 // src/ops/norm.cc - aten.linalg_vector_norm and aten.norm: p-norms over some or all dims.
-#include "ops/dense.h"
+#include "ops/p_norm.h"
 
 namespace edgewright::ops {
 namespace {
@@ -12,23 +12,7 @@ double order(const Call& c) {
 
 Fold fold(const Call& c) {
   const double p = order(c);
-  return Fold{}.floats([p]<class R>(std::span<const R> x) -> R {
-    if (std::isinf(p)) {
-      if (x.empty()) return R(0);
-      R best = num::abs(x[0]);
-      for (const R& v : x) best = p > 0 ? num::maximum(best, num::abs(v)) : num::minimum(best, num::abs(v));
-      return best;
-    }
-    Sum<R> s;
-    for (const R& v : x) {
-      if (p == 0) s.add(num::unless_certain(R(num::value(v) != 0 ? 1.0 : 0.0), num::certain(v, 0)));
-      else if (p == 1) s.add(num::abs(v));
-      else if (p == 2) s.add(v * v);
-      else s.add(num::pow(num::abs(v), p));
-    }
-    if (p == 0 || p == 1) return s.get();
-    return p == 2 ? num::sqrt(s.get()) : num::pow(s.get(), 1 / p);
-  });
+  return Fold{}.floats([p]<class R>(std::span<const R> x) { return p_norm(x, p); });
 }
 std::pair<DType, DType> dtypes(const Call& c) {
   const DType own = c.type(0).dtype;
