@@ -240,6 +240,8 @@ Node* Graph::next(Node* n) const {
   return it == nodes_.end() ? nullptr : it->get();
 }
 
+Node* Graph::previous(Node* n) const { return n->self_ == nodes_.begin() ? nullptr : std::prev(n->self_)->get(); }
+
 bool Graph::is_before(const Node* a, const Node* b) const {
   for (const auto& n : nodes_) {
     if (n.get() == b) return false;

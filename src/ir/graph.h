@@ -159,6 +159,7 @@ class Graph {
   void move_before(Node* n, Node* before);
   bool is_output(const Value* v) const;  // among outputs or written values
   Node* next(Node* n) const;             // nullptr at the end
+  Node* previous(Node* n) const;         // nullptr at the start
 
   std::vector<Arg> outputs;   // one per output leaf: a value, a constant scalar or None
   std::vector<Write> writes;  // carried out after all nodes, in order; outputs see the values before

@@ -13,6 +13,7 @@ Match expand(Node& n, Rewriter& rw) {
   auto r = d->decompose(n, rw.builder());
   if (!r) return {false, "its decomposition fails", std::move(r.error())};
   if (r->empty()) return no_match();
+  if (d->agreement == Agreement::kApproximate) rw.promise(Agreement::kApproximate);  // its parts are another formula
   return rw.replace(std::move(*r));
 }
 

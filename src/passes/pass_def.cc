@@ -17,13 +17,13 @@ const PassDef* find(std::string_view name) {
   return nullptr;
 }
 
-Node* Rewriter::previous() const {
-  Node* before = nullptr;
-  for (const auto& n : g_.nodes()) {
-    if (n.get() == &root_) break;
-    before = n.get();
-  }
-  return before;
+Node* Rewriter::previous() const { return g_.previous(&root_); }
+
+std::vector<Node*> Rewriter::new_nodes() const {
+  std::vector<Node*> out;  // they stand directly in front of the root
+  for (Node* n = previous(); n != first_new_; n = g_.previous(n)) out.push_back(n);
+  std::reverse(out.begin(), out.end());
+  return out;
 }
 
 Value* Rewriter::permute(Value* v, const std::vector<int64_t>& dims) {

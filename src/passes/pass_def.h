@@ -41,11 +41,14 @@ class Rewriter {
 
   // Names a node besides the root whose meaning the match relied on; it becomes part of the region that is compared.
   void matched(Node* n) { matched_.push_back(n); }
+  // What this rewrite promises, where that is less than the pass's own class.
+  void promise(Agreement a) { agreement_ = a; }
+  std::optional<Agreement> promised() const { return agreement_; }
   // Ends the match: values to stand for the root's results, one each (null: that result has no users).
   Match replace(std::vector<Value*> values);
   Match replace(Value* v) { return replace(std::vector<Value*>{v}); }
 
-  Node& root() { return root_; }
+  Node& root() const { return root_; }
   const std::vector<Node*>& matched_nodes() const { return matched_; }
   const std::vector<Value*>& replacement() const { return values_; }
   // Nodes that this rewriter inserted, in order.
@@ -59,6 +62,7 @@ class Rewriter {
   Node* first_new_;  // the node before the first inserted one; null: inserted at the start
   std::vector<Node*> matched_;
   std::vector<Value*> values_;
+  std::optional<Agreement> agreement_;
 };
 
 struct PassDef {

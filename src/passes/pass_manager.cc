@@ -8,19 +8,6 @@
 
 namespace edgewright::passes {
 
-std::vector<Node*> Rewriter::new_nodes() const {
-  std::vector<Node*> out;
-  // Walk back from the root: the new nodes stand directly in front of it.
-  const auto& nodes = g_.nodes();
-  bool in = first_new_ == nullptr;
-  for (const auto& n : nodes) {
-    if (n.get() == &root_) break;
-    if (in) out.push_back(n.get());
-    if (n.get() == first_new_) in = true;
-  }
-  return out;
-}
-
 namespace {
 
 // Erases `n` and, through its operands, everything that became dead; a rolled-back rewrite leaves no trace.
