@@ -153,6 +153,7 @@ class ProgramImpl final : public Program, public NamedDataSource {
 
   const Bytes* find(std::string_view key) const override { return program_.find_named(key); }
   const pte::Program& program() const { return program_; }
+  Bytes file() const { return file_; }
   pthreadpool* pool() const { return pool_; }
   uint64_t max_instructions() const { return options_.max_instructions; }
 
@@ -214,10 +215,12 @@ Result<void> MethodImpl::init_tensor(const pte::Tensor& from, Tensor& t) {
     t.data = b.data();
     extras_.push_back(std::move(b));
   }
-  if (reinterpret_cast<uintptr_t>(t.data) % size_of(t.dtype) != 0) {
+  const Bytes file = program_->file();
+  const bool at_end = !t.writable && t.data + t.capacity + kSlack > file.data() + file.size();
+  if (at_end || reinterpret_cast<uintptr_t>(t.data) % size_of(t.dtype) != 0) {
     if (t.writable) return fail(Code::kMalformed, "planned at an offset that its element type does not allow");
     EW_ASSIGN(Buffer b, Buffer::make(t.capacity));
-    std::memcpy(b.data(), t.data, t.capacity);
+    if (t.capacity > 0) std::memcpy(b.data(), t.data, t.capacity);
     t.data = b.data();
     extras_.push_back(std::move(b));
   }

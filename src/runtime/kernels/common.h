@@ -47,14 +47,6 @@ bool visit_storage(DType t, F&& f) {
   }
 }
 
-template <class C, class T>
-inline C load_as(T v) {
-  if constexpr (std::is_same_v<T, Half>) return static_cast<C>(half_to_float(v.bits));
-  else if constexpr (std::is_same_v<T, BFloat16>) return static_cast<C>(bf16_to_float(v.bits));
-  else if constexpr (std::is_same_v<T, Bool>) return static_cast<C>(v.v != 0);
-  else return static_cast<C>(v);
-}
-
 // Float to int as the processor does it: truncated; what does not fit becomes the lowest 64- or 32-bit int and then wraps.
 template <class T, class C>
 inline T to_int(C v) {
@@ -68,6 +60,15 @@ inline T to_int(C v) {
     }
     return static_cast<T>(static_cast<int32_t>(v < static_cast<C>(-2147483648.0) ? static_cast<C>(-2147483648.0) : v));
   }
+}
+
+template <class C, class T>
+inline C load_as(T v) {
+  if constexpr (std::is_same_v<T, Half>) return load_as<C>(half_to_float(v.bits));
+  else if constexpr (std::is_same_v<T, BFloat16>) return load_as<C>(bf16_to_float(v.bits));
+  else if constexpr (std::is_same_v<T, Bool>) return static_cast<C>(v.v != 0);
+  else if constexpr (std::is_integral_v<C> && std::is_floating_point_v<T>) return to_int<C>(v);
+  else return static_cast<C>(v);
 }
 
 template <class T, class C>
@@ -201,6 +202,7 @@ struct Nest {
   // body(offsets in elements, n) for each innermost run inside [begin, end) of the flattened nest.
   template <class Body>
   void run(int64_t begin, int64_t end, Body&& body) const {
+    if (begin >= end) return;  // also where a size is 0
     const size_t inner = rank - 1;
     std::array<int64_t, kMaxRank + 1> index{};
     std::array<int64_t, N> at{};

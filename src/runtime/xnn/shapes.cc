@@ -13,7 +13,8 @@ namespace {
 using xnn::Datatype;
 using xnn::NodeKind;
 
-constexpr int64_t kMaxElements = int64_t{1} << 33;  // of one value: what nodes may blow a small input up to
+// What nodes may blow their inputs and constants up to, in elements of one value: a damaged size must not ask for all memory.
+constexpr int64_t kFreeElements = int64_t{1} << 20, kGrowth = 4096, kMaxElements = int64_t{1} << 33;
 
 uint64_t bits_of(Datatype t) {
   switch (t) {
@@ -94,6 +95,7 @@ Result<void> XnnShapes::check_values() {
     if (external && v.constant > 0) return bad("both external and constant");
     if (v.constant > 0) {
       if (g.constants[v.constant].size < constant_bytes(v)) return bad("its data is shorter than its shape");
+      given_ += n;
       shapes_[i].known = true;
       for (uint32_t d : v.dims) shapes_[i].dims[shapes_[i].rank++] = d;
     }
@@ -186,6 +188,10 @@ Result<void> XnnShapes::check_nodes() {
 }
 
 Result<void> XnnShapes::infer() {
+  int64_t most = given_;
+  for (size_t i = 0; i < shapes_.size(); ++i)
+    if ((graph_->values[i].flags & xnn::kExternalInput) != 0) most = checked_add(most, shapes_[i].numel()).value_or(kMaxElements);
+  most = std::min(kFreeElements + kGrowth * std::min(most, kMaxElements), kMaxElements);
   for (size_t at = 0; at < graph_->nodes.size(); ++at) {
     const xnn::Node& n = graph_->nodes[at];
     auto r = infer_node(n);
@@ -196,7 +202,7 @@ Result<void> XnnShapes::infer() {
         if (s.dims[d] < 0) r = fail(Code::kUsage, "its result has a negative size");
         total = checked_mul(total, std::max<int64_t>(s.dims[d], 1)).value_or(INT64_MAX);
       }
-      if (total > kMaxElements) r = fail(Code::kUnsupported, "its result would have {} elements or more", kMaxElements);
+      if (total > most) r = fail(Code::kUnsupported, "its result would have more than {} elements", most);
     }
     if (!r) return with_note(std::move(r.error()), fmt::format("XNNPACK node {} ({})", at, name(n.kind)));
   }

@@ -54,6 +54,7 @@ class XnnShapes {
   const xnn::Graph* graph_;
   std::vector<uint32_t> index_;  // by id
   std::vector<XnnShape> shapes_;
+  int64_t given_ = 0;  // elements of all constants
 };
 
 }  // namespace edgewright::runtime
