@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Makes tests/stock/programs: small programs with inputs and PyTorch's eager outputs. Needs torch and safetensors.
+
+usage: make_programs.py        (writes beside itself; the torch version is stamped into programs/torch.txt)
+"""
+import copy
+import pathlib
+import warnings
+
+import torch
+from safetensors.torch import save_file
+
+warnings.filterwarnings("ignore")
+nn, F = torch.nn, torch.nn.functional
+OUT = pathlib.Path(__file__).with_name("programs")
+
+
+class Mobile(nn.Module):
+    """Grouped, depthwise and transposed convolutions, batch norm, pools, a residual, a squeeze-and-excite branch."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8), nn.Hardswish())
+        self.d = nn.Sequential(nn.Conv2d(8, 8, 3, 1, 1, groups=8), nn.BatchNorm2d(8), nn.ReLU6())
+        self.g = nn.Conv2d(8, 12, 1, groups=4)
+        self.s = nn.Conv2d(12, 12, 1)
+        self.t = nn.ConvTranspose2d(12, 6, 3, 2, 1, output_padding=1)
+
+    def forward(self, x):
+        y = self.a(x)
+        y = self.g(F.max_pool2d(y + self.d(y), 3, 2, 1))
+        y = y * F.hardsigmoid(self.s(F.adaptive_avg_pool2d(y, 1)))
+        return self.t(y), F.avg_pool2d(y, 2, ceil_mode=True).flatten(1)
+
+
+class Attention(nn.Module):
+    """Embedding, layer norm, masked attention, GELU: partly outside XNNPACK."""
+
+    def __init__(self):
+        super().__init__()
+        self.e, self.n, self.m = nn.Embedding(20, 16), nn.LayerNorm(16), nn.MultiheadAttention(16, 4, batch_first=True)
+        self.f = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16))
+
+    def forward(self, ids, mask):
+        x = self.n(self.e(ids))
+        y, _ = self.m(x, x, x, key_padding_mask=mask, need_weights=False)
+        return self.f(x + y)
+
+
+class Counter(nn.Module):
+    """A buffer that is written, with an initial value; an in-place write to a slice."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", torch.full((3,), 2.0))
+
+    def forward(self, x):
+        self.n.add_(1)
+        y = x.clone()
+        y[1:].mul_(self.n)
+        return y
+
+
+class Linears(nn.Module):
+    """A plain linear, one on a transposed input, one whose weight comes through arithmetic, addmm with alpha and beta."""
+
+    def __init__(self):
+        super().__init__()
+        self.l, self.w, self.b = nn.Linear(6, 6), nn.Parameter(torch.randn(6, 4)), nn.Parameter(torch.randn(6))
+
+    def forward(self, x):
+        return self.l(x), self.l(x.transpose(0, 1)), F.linear(x, (self.w.t() + 1).t() @ self.w.t()), torch.addmm(self.b, x, self.w @ self.w.t(), beta=0.5, alpha=2)
+
+
+def flat(v):
+    return {str(i): t.detach().contiguous().clone() for i, t in enumerate(torch.utils._pytree.tree_flatten(v)[0])}
+
+
+def make(name, module, *inputs, dynamic=None):
+    module.eval()
+    with torch.no_grad():
+        program = torch.export.export(module, inputs, dynamic_shapes=dynamic, strict=False)
+        outputs = copy.deepcopy(module)(*inputs)  # the program shares the module's buffers
+    for node in program.graph.nodes:  # no path of a machine in a committed file
+        node.meta.pop("stack_trace", None)
+    d = OUT / name
+    d.mkdir(parents=True, exist_ok=True)
+    torch.export.save(program, d / "program.pt2")
+    save_file(flat(inputs), d / "inputs.safetensors")
+    save_file(flat(outputs), d / "outputs.safetensors")
+
+
+torch.manual_seed(0)
+mobile = Mobile()
+for m in mobile.modules():
+    if isinstance(m, nn.BatchNorm2d):
+        m.running_mean.normal_(), m.running_var.uniform_(0.5, 2), m.weight.data.normal_(), m.bias.data.normal_()
+make("mobile", mobile, torch.randn(1, 3, 21, 18))
+mask = torch.zeros(2, 7, dtype=torch.bool)
+mask[1, 4:] = True
+make("attention", Attention(), torch.randint(0, 20, (2, 7)), mask)
+make("counter", Counter(), torch.randn(4, 3))
+make("linears", Linears(), torch.randn(6, 6))
+make("dynamic", nn.Sequential(nn.Linear(5, 4), nn.Softplus()), torch.randn(3, 5), dynamic=({0: torch.export.Dim("n", min=2, max=9)},))
+(OUT / "torch.txt").write_text(torch.__version__ + "\n")
