@@ -6,11 +6,10 @@ namespace edgewright::interp {
 
 namespace {
 using Body = std::function<Result<std::vector<Datum>>(const ir::Graph&, std::span<const Datum>)>;
-constexpr int64_t kMaxRounds = 1 << 20;
 
 class Runner {
  public:
-  Runner(const ir::Node& n, const Operands& of, const Body& body) : n_(n), of_(of), body_(body) {}
+  Runner(const ir::Node& n, const Operands& of, const Body& body, int64_t max_rounds) : n_(n), of_(of), body_(body), max_rounds_(max_rounds) {}
 
   // cond(pred, true graph, false graph, operands)
   Result<std::vector<Datum>> cond() {
@@ -34,7 +33,7 @@ class Runner {
       if (go.size() != 1) return bad("the condition gives no single result");
       EW_ASSIGN(const bool yes, truth(go[0]));
       if (!yes) return carried;
-      if (round == kMaxRounds) return fail(Code::kUnsupported, "the loop does not end within {} rounds", kMaxRounds);
+      if (round == max_rounds_) return fail(Code::kUnsupported, "the loop does not end within {} rounds", max_rounds_);
       EW_ASSIGN(auto next, body_(*step, in));
       if (next.size() != carried.size()) return bad("the body carries on another number of values");
       carried = std::move(next);
@@ -177,6 +176,7 @@ class Runner {
   const ir::Node& n_;
   const Operands& of_;
   const Body& body_;
+  const int64_t max_rounds_;
 };
 }  // namespace
 
@@ -186,8 +186,8 @@ bool is_control_flow(const ir::Op& op) {
   return false;
 }
 
-Result<std::vector<Datum>> run_control_flow(const ir::Node& n, const Operands& of, const Body& body) {
-  Runner r(n, of, body);
+Result<std::vector<Datum>> run_control_flow(const ir::Node& n, const Operands& of, const Body& body, int64_t max_rounds) {
+  Runner r(n, of, body, max_rounds);
   const std::string_view name = std::string_view(n.name()).substr(13);
   auto out = name == "cond" ? r.cond() : name == "while_loop" ? r.while_loop() : name == "map_impl" ? r.map() : name == "scan" ? r.scan() : r.wrapped();
   if (out && out->size() != n.num_results()) return fail(Code::kMalformed, "{} gives {} results, the graph has {}", n.name(), out->size(), n.num_results());

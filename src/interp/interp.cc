@@ -100,12 +100,14 @@ class Machine {
   Result<std::vector<Datum>> node(const ir::Node& n) {
     const Operands of = [this](const ir::Value* v) { return get(v); };
     if (is_control_flow(n.op())) {
-      const auto body = [this](const ir::Graph& g, std::span<const Datum> in) -> Result<std::vector<Datum>> {
+      Options inner;
+      inner.max_rounds = o_.max_rounds;
+      const auto body = [&](const ir::Graph& g, std::span<const Datum> in) -> Result<std::vector<Datum>> {
         if (depth_ >= kMaxDepth) return fail(Code::kMalformed, "subgraphs are nested deeper than {}", kMaxDepth);
-        EW_ASSIGN(RunResult r, Machine(g, Options{}, depth_ + 1).run(in));
+        EW_ASSIGN(RunResult r, Machine(g, inner, depth_ + 1).run(in));
         return std::move(r.outputs);
       };
-      return run_control_flow(n, of, body);
+      return run_control_flow(n, of, body, o_.max_rounds);
     }
     const ops::OpDef* d = ops::def(n);
     if (!d) return fail(Code::kUnsupported, "{} is not known", n.name());

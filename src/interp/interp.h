@@ -21,6 +21,7 @@ struct Options {
   State* state = nullptr;  // null: every call starts from the initial values
   // Called after each node of the outermost graph, with its results. In-place ops may change their storage later.
   std::function<void(const ir::Node&, std::span<const Datum>)> observe;
+  int64_t max_rounds = 1 << 20;  // of a while_loop
   const ir::SymbolRanges* ranges = nullptr;  // checked against the inputs
   std::span<const std::pair<ir::Dim, ir::Range>> expression_ranges = {};
 };
