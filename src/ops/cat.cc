@@ -117,13 +117,26 @@ Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::
 
 Result<void> lower(const ir::Node& n, XnnEmitter& out) {
   std::vector<const ir::Value*> in;
-  for (const ir::Value* v : n.inputs())
-    if (!is_nothing(shape_of(v))) in.push_back(v);
-  if (in.empty()) return fail(Code::kKeptOnHost, "the result is empty");
+  for (const ir::Value* v : n.inputs()) {
+    // It adds nothing, but a delegate would still have it among its inputs.
+    if (numel(shape_of(v)) == Dim(0)) return fail(Code::kKeptOnHost, "an operand is empty");
+    in.push_back(v);
+  }
   const int64_t rank = rank_of(n.result()), dim = Call::of(n).axis("dim", rank);
   for (const ir::Value* v : in)
     if (v->tensor()->dtype != n.result()->tensor()->dtype) return fail(Code::kKeptOnHost, "operands of different dtypes");
   return emit_concatenate(out, std::move(in), n.result(), dim);
+}
+
+// Without its empty operands.
+Result<std::vector<ir::Value*>> without_empty(const ir::Node& n, Builder& b) {
+  std::vector<ir::Value*> some;
+  for (ir::Value* v : n.inputs())
+    if (!(numel(shape_of(v)) == Dim(0))) some.push_back(v);
+  if (some.empty() || some.size() == n.inputs().size()) return std::vector<ir::Value*>{};
+  ir::Value* y = some.size() == 1 ? some[0] : b("aten.cat", {ir::Arg::values(some), Call::of(n).axis("dim", rank_of(n.result()))});
+  if (y && y->tensor()->dtype != n.result()->tensor()->dtype) y = b("aten._to_copy", {y, n.result()->tensor()->dtype});
+  return all(b, {y});
 }
 
 // --- stack: unsqueeze and cat ---
@@ -232,6 +245,7 @@ std::vector<OpDef> define_cat() {
   d.whole = whole;
   d.lower = lower;
   d.stock = "aten::cat.out";
+  d.decompose = without_empty;
   std::vector<OpDef> out{d};
   for (const char* s : {"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"}) {
     OpDef e = d;

@@ -1,6 +1,7 @@
 // src/ops/repeat.cc - copies side by side (repeat, tile) or element by element (repeat_interleave). Depends on ops/pick_rules.h.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "ops/pick_rules.h"
 
 namespace edgewright::ops {
@@ -12,6 +13,14 @@ Shape widened(const Shape& s, size_t rank) {
   out.insert(out.end(), s.begin(), s.end());
   return out;
 }
+// n * times, refused where it overflows.
+Dim scaled(const Call& c, const Dim& n, const Dim& times) {
+  if (n.is_constant() && times.is_constant() && !checked_mul(n.value(), times.value())) {
+    c.error(fmt::format("[repeat.3] {} times {} elements", times.value(), n.value()));
+    return 0;
+  }
+  return n * times;
+}
 // [repeat.1] As many repeats as dims, or more. [repeat.2] None negative.
 Result<Types> repeated(const Call& c, Shape times) {
   TensorType t = c.tensor("self");
@@ -22,7 +31,7 @@ Result<Types> repeated(const Call& c, Shape times) {
   t.shape = widened(t.shape, times.size());
   for (size_t d = 0; d < times.size(); ++d) {
     if (times[d].is_constant() && times[d].value() < 0) c.error(fmt::format("[repeat.2] {} repeats", times[d].value()));
-    t.shape[d] = t.shape[d] * times[d];
+    t.shape[d] = scaled(c, t.shape[d], times[d]);
   }
   if (times.size() > kMaxRank) c.error(fmt::format("a rank of {} is more than {}", times.size(), kMaxRank));
   return Types{t};
@@ -82,7 +91,7 @@ Result<Types> infer_each(const Call& c) {
   Along a = along(c);
   const Dim r = c.dim("repeats");
   if (r.is_constant() && r.value() < 0) c.error(fmt::format("[repeat_interleave.1] {} repeats", r.value()));
-  a.shape[a.dim] = a.shape[a.dim] * r;
+  a.shape[a.dim] = scaled(c, a.shape[a.dim], r);
   return Types{TensorType{c.tensor("self").dtype, a.shape}};
 }
 Result<Point> eval_each(const Call& c, size_t) {
@@ -130,7 +139,10 @@ Dim total(const Call& c, const Dim& n) {
   if (c.tensor("repeats").rank() > 1) c.error("[repeat_interleave.2] repeats has more than one dim");
   if (c.has("output_size")) return c.dim("output_size");
   if (const auto r = known_repeats(c)) {
-    if (r->size() == 1) return n * Dim((*r)[0]);
+    if (r->size() == 1) {
+      if ((*r)[0] < 0) c.error("[repeat_interleave.1] negative repeats");
+      return scaled(c, n, (*r)[0]);
+    }
     int64_t sum = 0;
     for (int64_t v : *r) {
       if (v < 0 || __builtin_add_overflow(sum, v, &sum)) {

@@ -34,7 +34,7 @@ Search search_of(const Call& c) {
   return s;
 }
 // [searchsorted.2] Boundaries have one dim, or self's dims but for the last. [searchsorted.3] sorter has boundaries' shape.
-// [searchsorted.4] Equal dtypes of tensors.
+// [searchsorted.4] Number dtypes; where they differ both sides are compared as floats.
 Result<Types> infer_types(const Call& c) {
   const Search s = search_of(c);
   const TensorType& b = c.type(s.boundaries);
@@ -46,14 +46,14 @@ Result<Types> infer_types(const Call& c) {
       if (b.shape[d].is_constant() && shape[d].is_constant() && !(b.shape[d] == shape[d])) c.error(fmt::format("[searchsorted.2] sizes differ in dim {}", d));
   }
   if (s.sorter >= 0 && !(c.type(s.sorter).shape == b.shape)) c.error("[searchsorted.3] sorter does not have the shape of the boundaries");
-  if (s.values >= 0 && c.type(s.values).dtype != b.dtype) c.error(fmt::format("[searchsorted.4] {} among {}", name(c.type(s.values).dtype), name(b.dtype)));
+  if (s.values >= 0 && !is_number(c.type(s.values).dtype)) c.error(fmt::format("[searchsorted.4] values are {}", name(c.type(s.values).dtype)));
   if (!is_number(b.dtype)) c.error(fmt::format("[searchsorted.4] boundaries are {}", name(b.dtype)));
   return Types{TensorType{c.flag("out_int32") ? DType::i32 : DType::i64, shape}};
 }
 Result<Point> eval(const Call& c, size_t) {
   const Search s = search_of(c);
   const TensorType& b = c.type(s.boundaries);
-  const bool floats = is_float(b.dtype) || (s.values < 0 && s.number.is_float());
+  const bool floats = is_float(b.dtype) || (s.values < 0 ? s.number.is_float() : is_float(c.type(s.values).dtype));
   return int_point([s, floats, rank = b.rank(), n = b.shape.back().maybe().value_or(0)](const In& in, Index at) -> int64_t {
     IndexBuffer x{};
     if (rank > 1) std::copy(at.begin(), at.end() - 1, x.begin());
