@@ -41,7 +41,9 @@ std::optional<std::string> quote_non_finite(std::string_view in) {
   return changed ? std::optional(std::move(out)) : std::nullopt;
 }
 
-std::unexpected<Error> wrong(std::string_view what, std::string_view expected) { return fail(Code::kMalformed, "{} is not {}", what, expected); }
+std::unexpected<Error> wrong(std::string_view what, std::string_view expected) {
+  return fail(Code::kMalformed, "{} is not {}", what, expected);
+}
 }  // namespace
 
 Result<std::unique_ptr<JsonDocument>> parse_json(std::string_view text) {

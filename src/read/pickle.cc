@@ -18,15 +18,31 @@ size_t alignment_of(DType t) {
 
 // torch.<name>Storage and torch.<name>.
 constexpr std::pair<std::string_view, DType> kStorages[] = {
-    {"FloatStorage", DType::f32},   {"DoubleStorage", DType::f64},        {"HalfStorage", DType::f16},          {"BFloat16Storage", DType::bf16},
-    {"LongStorage", DType::i64},    {"IntStorage", DType::i32},           {"ShortStorage", DType::i16},         {"CharStorage", DType::i8},
-    {"ByteStorage", DType::u8},     {"BoolStorage", DType::b8},           {"ComplexFloatStorage", DType::c64},  {"ComplexDoubleStorage", DType::c128},
+    {"FloatStorage", DType::f32},     {"DoubleStorage", DType::f64},       {"HalfStorage", DType::f16},
+    {"BFloat16Storage", DType::bf16}, {"LongStorage", DType::i64},         {"IntStorage", DType::i32},
+    {"ShortStorage", DType::i16},     {"CharStorage", DType::i8},          {"ByteStorage", DType::u8},
+    {"BoolStorage", DType::b8},       {"ComplexFloatStorage", DType::c64}, {"ComplexDoubleStorage", DType::c128},
 };
 constexpr std::pair<std::string_view, DType> kDtypes[] = {
-    {"float32", DType::f32},     {"float64", DType::f64},       {"float16", DType::f16},         {"bfloat16", DType::bf16},      {"int64", DType::i64},
-    {"int32", DType::i32},       {"int16", DType::i16},         {"int8", DType::i8},             {"uint8", DType::u8},           {"bool", DType::b8},
-    {"complex32", DType::c32},   {"complex64", DType::c64},     {"complex128", DType::c128},     {"uint16", DType::u16},         {"uint32", DType::u32},
-    {"uint64", DType::u64},      {"float8_e5m2", DType::f8e5m2}, {"float8_e4m3fn", DType::f8e4m3fn}, {"float8_e5m2fnuz", DType::f8e5m2fnuz},
+    {"float32", DType::f32},
+    {"float64", DType::f64},
+    {"float16", DType::f16},
+    {"bfloat16", DType::bf16},
+    {"int64", DType::i64},
+    {"int32", DType::i32},
+    {"int16", DType::i16},
+    {"int8", DType::i8},
+    {"uint8", DType::u8},
+    {"bool", DType::b8},
+    {"complex32", DType::c32},
+    {"complex64", DType::c64},
+    {"complex128", DType::c128},
+    {"uint16", DType::u16},
+    {"uint32", DType::u32},
+    {"uint64", DType::u64},
+    {"float8_e5m2", DType::f8e5m2},
+    {"float8_e4m3fn", DType::f8e4m3fn},
+    {"float8_e5m2fnuz", DType::f8e5m2fnuz},
     {"float8_e4m3fnuz", DType::f8e4m3fnuz},
 };
 
@@ -74,7 +90,9 @@ class Machine {
     return truncated();
   }
   std::unexpected<Error> truncated() const { return fail(Code::kMalformed, "pickle is truncated at byte {}", at_); }
-  std::unexpected<Error> broken(std::string_view why) const { return fail(Code::kMalformed, "pickle is malformed at byte {}: {}", at_, why); }
+  std::unexpected<Error> broken(std::string_view why) const {
+    return fail(Code::kMalformed, "pickle is malformed at byte {}: {}", at_, why);
+  }
 
   Result<PyRef> pop() {
     if (stack_.empty() || (!marks_.empty() && marks_.back() == stack_.size())) return broken("the stack is empty");
@@ -156,7 +174,8 @@ class Machine {
 };
 
 bool is_allowed_call(std::string_view m, std::string_view n) {
-  return (m == "torch._utils" && (n == "_rebuild_tensor_v2" || n == "_rebuild_tensor_v3" || n == "_rebuild_parameter" || n == "_rebuild_parameter_with_state")) ||
+  return (m == "torch._utils" && (n == "_rebuild_tensor_v2" || n == "_rebuild_tensor_v3" || n == "_rebuild_parameter" ||
+                                  n == "_rebuild_parameter_with_state")) ||
          (m == "collections" && n == "OrderedDict") || (m == "torch" && (n == "Size" || n == "device"));
 }
 
@@ -166,7 +185,8 @@ PyRefused refused(const PyGlobal& f, const PyTuple& args) {
   if (wrapper || (f.module == "torch._tensor" && f.name == "_rebuild_from_type_v2")) {
     const size_t at = wrapper ? 0 : 1;
     if (at < args.items.size())
-      if (const auto* type = args.items[at]->as<PyGlobal>()) return {"tensor subclass " + type->module + "." + type->name};
+      if (const auto* type = args.items[at]->as<PyGlobal>())
+        return {"tensor subclass " + type->module + "." + type->name};
   }
   return {"object of " + f.module + "." + f.name};
 }
@@ -183,7 +203,8 @@ Result<void> Machine::global(std::string m, std::string n) {
         stack_.push_back(make(PyStorage{dtype, true, {}}));
         return {};
       }
-    for (const std::string_view opaque : {"strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"})
+    for (const std::string_view opaque :
+         {"strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"})
       if (n == opaque) {
         stack_.push_back(make(PyOpaque{n}));
         return {};
@@ -216,7 +237,8 @@ Result<PyRef> Machine::rebuild_tensor(const PyTuple& args, bool with_dtype) {
   const auto* s = args.items[0]->as<PyStorage>();
   const auto* offset = args.items[1]->as<int64_t>();
   auto sizes = int_tuple(args.items[2]), strides = int_tuple(args.items[3]);
-  if (!s || !s->bytes.owner || !offset || !sizes || !strides) return broken("a tensor is rebuilt from arguments of the wrong kind");
+  if (!s || !s->bytes.owner || !offset || !sizes || !strides)
+    return broken("a tensor is rebuilt from arguments of the wrong kind");
   DType dtype = s->dtype;
   if (with_dtype) {
     const auto* d = args.items[6]->as<DType>();
@@ -240,7 +262,8 @@ Result<PyRef> Machine::call(const PyGlobal& f, const PyTuple& args) {
   if (f.name == "_rebuild_tensor_v2") return rebuild_tensor(args, false);
   if (f.name == "_rebuild_tensor_v3") return rebuild_tensor(args, true);
   if (f.name.starts_with("_rebuild_parameter")) {
-    if (args.items.empty() || (!args.items[0]->as<ir::Tensor>() && !args.items[0]->as<PyRefused>())) return broken("a parameter is rebuilt from arguments of the wrong kind");
+    if (args.items.empty() || (!args.items[0]->as<ir::Tensor>() && !args.items[0]->as<PyRefused>()))
+      return broken("a parameter is rebuilt from arguments of the wrong kind");
     return args.items[0];
   }
   if (f.name == "OrderedDict") {
@@ -248,7 +271,8 @@ Result<PyRef> Machine::call(const PyGlobal& f, const PyTuple& args) {
     return make(PyDict{});
   }
   if (f.name == "Size") {
-    if (args.items.size() != 1 || !args.items[0]->as<PyTuple>()) return broken("a torch.Size is made of something that is not a tuple");
+    if (args.items.size() != 1 || !args.items[0]->as<PyTuple>())
+      return broken("a torch.Size is made of something that is not a tuple");
     return args.items[0];
   }
   if (f.name == "device") return make(PyOpaque{"device"});
@@ -262,7 +286,8 @@ Result<PyRef> Machine::storage(PyRef id) {
   const auto* type = item.template operator()<PyStorage>(1);
   const auto* key = item.template operator()<std::string>(2);
   const auto* count = item.template operator()<int64_t>(4);
-  if (!kind || *kind != "storage" || !type || !key || !count || *count < 0) return broken("a persistent id is not that of a storage");
+  if (!kind || *kind != "storage" || !type || !key || !count || *count < 0)
+    return broken("a persistent id is not that of a storage");
   auto it = loaded_.find(*key);
   if (it == loaded_.end()) {
     EW_ASSIGN(Bytes found, storages_.find(*key));
@@ -271,7 +296,8 @@ Result<PyRef> Machine::storage(PyRef id) {
   const Bytes& bytes = it->second;
   const auto need = checked_mul(*count, static_cast<int64_t>(size_of(type->dtype)));
   if (!need || static_cast<uint64_t>(*need) != bytes.data.size())
-    return fail(Code::kMalformed, "storage '{}' has {} bytes, not {} elements of {}", *key, bytes.data.size(), *count, name(type->dtype));
+    return fail(Code::kMalformed, "storage '{}' has {} bytes, not {} elements of {}", *key, bytes.data.size(), *count,
+                name(type->dtype));
   return make(PyStorage{type->dtype, type->typed, bytes});
 }
 
@@ -288,7 +314,7 @@ Result<bool> Machine::step() {
       EW_TRY(number<uint64_t>());
       break;
     }
-    case 'B':     // BINBYTES and its short form: only objects that are refused hold bytes
+    case 'B':  // BINBYTES and its short form: only objects that are refused hold bytes
     case 'C': {
       uint64_t n = 0;
       if (op == 'B') {
@@ -457,7 +483,8 @@ Result<bool> Machine::step() {
     }
     case 'b': {  // BUILD: the attributes of an OrderedDict (a state dict's _metadata) or a tensor mean nothing here
       EW_TRY(pop());
-      if (stack_.empty() || (!stack_.back()->as<PyDict>() && !stack_.back()->as<PyRefused>() && !stack_.back()->as<ir::Tensor>()))
+      if (stack_.empty() ||
+          (!stack_.back()->as<PyDict>() && !stack_.back()->as<PyRefused>() && !stack_.back()->as<ir::Tensor>()))
         return broken("state is set on something without");
       break;
     }
@@ -467,9 +494,12 @@ Result<bool> Machine::step() {
       stack_.push_back(s);
       break;
     }
-    default: return fail(Code::kUnsupported, "pickle opcode 0x{:02x} at byte {}, which tensors in plain containers do not need", op, at_ - 1);
+    default:
+      return fail(Code::kUnsupported,
+                  "pickle opcode 0x{:02x} at byte {}, which tensors in plain containers do not need", op, at_ - 1);
   }
-  if (out_.objects.size() > kMaxObjects || stack_.size() > kMaxObjects || marks_.size() > kMaxObjects) return broken("it makes too many objects");
+  if (out_.objects.size() > kMaxObjects || stack_.size() > kMaxObjects || marks_.size() > kMaxObjects)
+    return broken("it makes too many objects");
   return true;
 }
 
@@ -505,18 +535,34 @@ Bytes aligned_for(DType dtype, Bytes b) {
   return {{t.data, b.data.size()}, t.owner, false};
 }
 
-Result<ir::Tensor> tensor_over(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset, const Bytes& bytes) {
+Result<void> check_sizes(std::span<const int64_t> sizes) {
   if (sizes.size() > kMaxRank) return fail(Code::kMalformed, "a tensor of {} dims", sizes.size());
+  int64_t n = 1;
+  for (const int64_t s : sizes) {
+    if (s < 0) return fail(Code::kMalformed, "a tensor of size {}", s);
+    const auto product = checked_mul(n, std::max<int64_t>(s, 1));
+    if (!product || *product >= int64_t{1} << 46) return fail(Code::kMalformed, "a tensor larger than any memory");
+    n = *product;
+  }
+  return {};
+}
+
+Result<ir::Tensor> tensor_over(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset,
+                               const Bytes& bytes) {
+  EW_TRY(check_sizes(sizes));
   // An expanded tensor has more elements than its storage: a little more is usual, without limit it is a trap.
   const auto n = checked_numel(sizes);
   const auto logical = n ? checked_mul(*n, static_cast<int64_t>(size_of(dtype))) : std::nullopt;
   if (!logical || static_cast<uint64_t>(*logical) / 64 > bytes.data.size() + (1u << 20))
-    return fail(Code::kMalformed, "a tensor of {} elements over a storage of {} bytes", n.value_or(-1), bytes.data.size());
+    return fail(Code::kMalformed, "a tensor of {} elements over a storage of {} bytes", n.value_or(-1),
+                bytes.data.size());
   const Bytes b = aligned_for(dtype, bytes);
   return ir::Tensor::from_storage(dtype, std::move(sizes), std::move(strides), offset, b.data, b.owner);
 }
 
-Result<Pickle> read_pickle(std::span<const std::byte> bytes, PickleStorages& storages) { return Machine(bytes, storages).run(); }
+Result<Pickle> read_pickle(std::span<const std::byte> bytes, PickleStorages& storages) {
+  return Machine(bytes, storages).run();
+}
 
 Result<Pickle> read_torch_save(const Bytes& bytes) {
   EW_ASSIGN(const auto zip, ZipArchive::open(bytes.data, bytes.owner));
@@ -530,7 +576,8 @@ Result<Pickle> read_torch_save(const Bytes& bytes) {
   const std::string prefix(pkl->name.substr(0, pkl->name.size() - 8));
   if (const ZipEntry* order = zip->find(prefix + "byteorder")) {
     EW_ASSIGN(const Bytes b, zip->read(*order));
-    if (b.text() != "little") return fail(Code::kUnsupported, "torch.save file in byte order '{}'", b.text().substr(0, 16));
+    if (b.text() != "little")
+      return fail(Code::kUnsupported, "torch.save file in byte order '{}'", b.text().substr(0, 16));
   }
   EW_ASSIGN(const Bytes code, zip->read(*pkl));
   ArchiveStorages storages(*zip, prefix);

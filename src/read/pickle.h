@@ -47,7 +47,9 @@ struct PyOpaque {  // a device, layout and the like: carried, never looked at
   std::string text;
 };
 struct PyObject {
-  std::variant<PyNone, bool, int64_t, double, std::string, PyTuple, PyList, PyDict, PyGlobal, PyStorage, PyOpaque, PyRefused, DType, ir::Tensor> v;
+  std::variant<PyNone, bool, int64_t, double, std::string, PyTuple, PyList, PyDict, PyGlobal, PyStorage, PyOpaque,
+               PyRefused, DType, ir::Tensor>
+      v;
   template <class T>
   const T* as() const {
     return std::get_if<T>(&v);
@@ -72,9 +74,14 @@ struct PickleStorages {
 };
 Result<Pickle> read_pickle(std::span<const std::byte> bytes, PickleStorages& storages);
 
+// Sizes that some machine could hold: at most 64 dims (ATen's limit) of together fewer than 2^46 elements, where a size of 0
+// counts as 1, so that strides do not overflow either. Errors: kMalformed.
+Result<void> check_sizes(std::span<const int64_t> sizes);
+
 // A tensor over a storage: a view where the bytes are aligned to the element, else a copy of the storage, made once per `bytes`.
-// Errors: kMalformed as ir::Tensor::from_storage.
-Result<ir::Tensor> tensor_over(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset, const Bytes& bytes);
+// Errors: kMalformed as check_sizes and ir::Tensor::from_storage, and for an expansion to more than 64 times the storage.
+Result<ir::Tensor> tensor_over(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset,
+                               const Bytes& bytes);
 // Copies the bytes where they are not aligned to `dtype`.
 Bytes aligned_for(DType dtype, Bytes bytes);
 

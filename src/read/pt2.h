@@ -20,6 +20,7 @@ struct ReadOptions {
 Result<std::vector<ir::Program>> read_pt2(const std::string& path, const ReadOptions& options = {});
 
 // The same from bytes; `owner` keeps them alive as long as any constant does.
-Result<std::vector<ir::Program>> read_pt2_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ReadOptions& options = {});
+Result<std::vector<ir::Program>> read_pt2_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                                const ReadOptions& options = {});
 
 }  // namespace edgewright::read

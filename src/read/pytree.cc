@@ -23,7 +23,8 @@ Result<void> parse_keys(std::string_view context, TreeSpec& spec) {
   if (spec.type == "collections.defaultdict") {
     JsonArray pair;
     JsonValue second;
-    if (doc->root.get(pair) || pair.at(1).get(second)) return fail(Code::kMalformed, "a defaultdict's context has no keys");
+    if (doc->root.get(pair) || pair.at(1).get(second))
+      return fail(Code::kMalformed, "a defaultdict's context has no keys");
     keys = second;
   }
   EW_ASSIGN(const JsonArray list, as_array(keys, "a dict's context"));
@@ -31,7 +32,8 @@ Result<void> parse_keys(std::string_view context, TreeSpec& spec) {
     EW_ASSIGN(std::string text, key_text(k));
     spec.keys.push_back(std::move(text));
   }
-  if (spec.keys.size() != spec.children.size()) return fail(Code::kMalformed, "a dict's context has {} keys for {} values", spec.keys.size(), spec.children.size());
+  if (spec.keys.size() != spec.children.size())
+    return fail(Code::kMalformed, "a dict's context has {} keys for {} values", spec.keys.size(), spec.children.size());
   return {};
 }
 
@@ -55,7 +57,8 @@ Result<TreeSpec> parse_node(JsonValue v, int depth) {
     spec.kind = TreeSpec::Kind::kTuple;
   } else if (spec.type == "builtins.list" || spec.type == "collections.deque") {
     spec.kind = TreeSpec::Kind::kList;
-  } else if (spec.type == "builtins.dict" || spec.type == "collections.OrderedDict" || spec.type == "collections.defaultdict") {
+  } else if (spec.type == "builtins.dict" || spec.type == "collections.OrderedDict" ||
+             spec.type == "collections.defaultdict") {
     spec.kind = TreeSpec::Kind::kDict;
     EW_ASSIGN(const std::string_view context, string_member(o, "context"));
     EW_TRY(parse_keys(context, spec));
@@ -71,7 +74,8 @@ Result<TreeSpec> parse_treespec(std::string_view text) {
   EW_ASSIGN(const JsonArray a, as_array(doc->root, "a tree spec"));
   JsonValue version, root;
   int64_t number = 0;
-  if (a.at(0).get(version) || version.get(number) || a.at(1).get(root)) return fail(Code::kMalformed, "a tree spec without version or root");
+  if (a.at(0).get(version) || version.get(number) || a.at(1).get(root))
+    return fail(Code::kMalformed, "a tree spec without version or root");
   if (number != 1) return fail(Code::kUnsupported, "tree spec version {}", number);
   return parse_node(root, 0);
 }

@@ -15,8 +15,8 @@ namespace edgewright::read {
 struct TreeSpec {
   enum class Kind : uint8_t { kLeaf, kTuple, kList, kDict, kOther };
   Kind kind = Kind::kLeaf;
-  std::string type;                // "builtins.dict"; empty for a leaf
-  std::vector<std::string> keys;   // of a dict, parallel to children; empty where they are not known
+  std::string type;               // "builtins.dict"; empty for a leaf
+  std::vector<std::string> keys;  // of a dict, parallel to children; empty where they are not known
   std::vector<TreeSpec> children;
   size_t num_leaves() const;
   // "(({'a': *, 'b': *}, [*, *], *), {'scale': *})".

@@ -37,7 +37,8 @@ namespace {
 Result<ir::Tensor> as_tensor(PyRef r) {
   if (const auto* t = r->as<ir::Tensor>()) return *t;
   const auto* refused = r->as<PyRefused>();
-  return fail(Code::kUnsupported, "the file holds a pickled {}, and nothing is loaded from pickles but plain tensors", refused ? refused->what : "object");
+  return fail(Code::kUnsupported, "the file holds a pickled {}, and nothing is loaded from pickles but plain tensors",
+              refused ? refused->what : "object");
 }
 }  // namespace
 
@@ -50,8 +51,10 @@ Result<void> Weights::add_torch_save(const Bytes& bytes) {
     const auto* name = key->as<std::string>();
     if (!name) return fail(Code::kMalformed, "a tensor's name is not a string");
     auto t = as_tensor(value);
-    if (t) tensors_[*name] = std::move(*t);
-    else refused_[*name] = std::move(t.error());
+    if (t)
+      tensors_[*name] = std::move(*t);
+    else
+      refused_[*name] = std::move(t.error());
   }
   return {};
 }

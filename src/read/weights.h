@@ -31,7 +31,9 @@ class Weights {
 
   // Errors: kMalformed where there is no such tensor; the recorded reason where it is there but cannot be read (a tensor subclass).
   Result<ir::Tensor> find(std::string_view name) const;
-  bool has(std::string_view name) const { return tensors_.contains(std::string(name)) || refused_.contains(std::string(name)); }
+  bool has(std::string_view name) const {
+    return tensors_.contains(std::string(name)) || refused_.contains(std::string(name));
+  }
 
  private:
   Result<ir::Tensor> from_config(const ZipArchive& zip, JsonObject meta, const std::string& folder);

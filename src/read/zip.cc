@@ -62,8 +62,10 @@ Result<Directory> find_directory(std::span<const std::byte> b) {
   if (u16(b, end + 4) == 0xffff || d.offset == kIn64 || d.size == kIn64 || d.count == 0xffff) {
     if (end >= kLocator64Size && u32(b, end - kLocator64Size) == kLocator64Signature) {
       const uint64_t at = u64(b, end - kLocator64Size + 8);
-      if (!inside(at, kEnd64Size, b.size()) || u32(b, at) != kEnd64Signature) return fail(Code::kMalformed, "the zip64 end record is not where its locator says");
-      if (u32(b, at + 16) != 0 || u32(b, at + 20) != 0) return fail(Code::kUnsupported, "a zip archive over several disks");
+      if (!inside(at, kEnd64Size, b.size()) || u32(b, at) != kEnd64Signature)
+        return fail(Code::kMalformed, "the zip64 end record is not where its locator says");
+      if (u32(b, at + 16) != 0 || u32(b, at + 20) != 0)
+        return fail(Code::kUnsupported, "a zip archive over several disks");
       d = {u64(b, at + 48), u64(b, at + 40), u64(b, at + 32)};
       end = at;
     } else if (d.offset == kIn64 || d.size == kIn64) {
@@ -73,7 +75,8 @@ Result<Directory> find_directory(std::span<const std::byte> b) {
     return fail(Code::kUnsupported, "a zip archive over several disks");
   }
   if (!inside(d.offset, d.size, end)) return fail(Code::kMalformed, "the zip directory lies outside the file");
-  if (d.count > d.size / kCentralSize) return fail(Code::kMalformed, "the zip directory of {} bytes cannot hold {} entries", d.size, d.count);
+  if (d.count > d.size / kCentralSize)
+    return fail(Code::kMalformed, "the zip directory of {} bytes cannot hold {} entries", d.size, d.count);
   return d;
 }
 
@@ -84,7 +87,8 @@ Result<void> read_local(std::span<const std::byte> b, uint64_t directory, ZipEnt
   const auto h = b.subspan(e.header);
   const uint16_t flags = u16(h, 6), name_size = u16(h, 26), extra_size = u16(h, 28);
   e.data = e.header + kLocalSize + name_size + extra_size;
-  if (!inside(e.data, e.compressed, directory)) return fail(Code::kMalformed, "zip entry '{}' of {} bytes reaches outside the file", e.name, e.compressed);
+  if (!inside(e.data, e.compressed, directory))
+    return fail(Code::kMalformed, "zip entry '{}' of {} bytes reaches outside the file", e.name, e.compressed);
   if (text(h.subspan(kLocalSize, name_size)) != e.name || u16(h, 8) != e.method)
     return fail(Code::kMalformed, "zip entry '{}' differs from its local header", e.name);
   if (!(flags & kSizesFollow)) {
@@ -94,7 +98,8 @@ Result<void> read_local(std::span<const std::byte> b, uint64_t directory, ZipEnt
       size_t at = 0;
       for (uint64_t* v : {&size, &compressed})
         if (*v == kIn64) {
-          if (!x || x->size() < at + 8) return fail(Code::kMalformed, "zip entry '{}': its zip64 sizes are missing", e.name);
+          if (!x || x->size() < at + 8)
+            return fail(Code::kMalformed, "zip entry '{}': its zip64 sizes are missing", e.name);
           *v = u64(*x, at);
           at += 8;
         }
@@ -110,7 +115,8 @@ uint32_t crc32_of(std::span<const std::byte> bytes) {
   return static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-Result<std::shared_ptr<const ZipArchive>> ZipArchive::open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+Result<std::shared_ptr<const ZipArchive>> ZipArchive::open(std::span<const std::byte> bytes,
+                                                           std::shared_ptr<const void> owner) {
   std::shared_ptr<ZipArchive> z(new ZipArchive());
   z->bytes_ = bytes;
   z->owner_ = std::move(owner);
@@ -124,8 +130,10 @@ Result<void> ZipArchive::read_directory() {
   entries_.reserve(dir.count);
   by_name_.reserve(dir.count);
   for (uint64_t i = 0; i < dir.count; ++i) {
-    if (rest.size() < kCentralSize || u32(rest, 0) != kCentralSignature) return fail(Code::kMalformed, "zip directory entry {} is broken", i);
-    const uint16_t flags = u16(rest, 8), name_size = u16(rest, 28), extra_size = u16(rest, 30), comment_size = u16(rest, 32);
+    if (rest.size() < kCentralSize || u32(rest, 0) != kCentralSignature)
+      return fail(Code::kMalformed, "zip directory entry {} is broken", i);
+    const uint16_t flags = u16(rest, 8), name_size = u16(rest, 28), extra_size = u16(rest, 30),
+                   comment_size = u16(rest, 32);
     const size_t total = kCentralSize + name_size + extra_size + comment_size;
     if (rest.size() < total) return fail(Code::kMalformed, "zip directory entry {} is truncated", i);
     ZipEntry e;
@@ -135,23 +143,29 @@ Result<void> ZipArchive::read_directory() {
     e.compressed = u32(rest, 20);
     e.size = u32(rest, 24);
     e.header = u32(rest, 42);
-    if (e.name.find('\0') != std::string_view::npos) return fail(Code::kMalformed, "zip directory entry {} has a NUL in its name", i);
+    if (e.name.find('\0') != std::string_view::npos)
+      return fail(Code::kMalformed, "zip directory entry {} has a NUL in its name", i);
     // The zip64 field holds, in this order, those of the three that do not fit.
     if (e.size == kIn64 || e.compressed == kIn64 || e.header == kIn64) {
       const auto x = zip64_extra(rest.subspan(kCentralSize + name_size, extra_size));
       size_t at = 0;
       for (uint64_t* v : {&e.size, &e.compressed, &e.header})
         if (*v == kIn64) {
-          if (!x || x->size() < at + 8) return fail(Code::kMalformed, "zip entry '{}': its zip64 sizes are missing", e.name);
+          if (!x || x->size() < at + 8)
+            return fail(Code::kMalformed, "zip entry '{}': its zip64 sizes are missing", e.name);
           *v = u64(*x, at);
           at += 8;
         }
     }
     if (flags & kEncrypted) return fail(Code::kUnsupported, "zip entry '{}' is encrypted", e.name);
-    if (e.method != 0 && e.method != 8) return fail(Code::kUnsupported, "zip entry '{}' uses compression method {}; stored (0) and deflate (8) are read", e.name, e.method);
-    if (e.method == 0 && e.compressed != e.size) return fail(Code::kMalformed, "stored zip entry '{}' claims {} bytes but holds {}", e.name, e.size, e.compressed);
+    if (e.method != 0 && e.method != 8)
+      return fail(Code::kUnsupported, "zip entry '{}' uses compression method {}; stored (0) and deflate (8) are read",
+                  e.name, e.method);
+    if (e.method == 0 && e.compressed != e.size)
+      return fail(Code::kMalformed, "stored zip entry '{}' claims {} bytes but holds {}", e.name, e.size, e.compressed);
     EW_TRY(read_local(bytes_, dir.offset, e));
-    if (!by_name_.emplace(e.name, entries_.size()).second) return fail(Code::kMalformed, "zip entry '{}' occurs twice", e.name);
+    if (!by_name_.emplace(e.name, entries_.size()).second)
+      return fail(Code::kMalformed, "zip entry '{}' occurs twice", e.name);
     entries_.push_back(e);
     rest = rest.subspan(total);
   }
@@ -189,7 +203,8 @@ std::optional<std::vector<std::byte>> inflate_all(std::span<const std::byte> in,
   uint64_t used = 0, taken = 0;
   constexpr uint64_t kMost = 1u << 30;  // zlib counts in 32 bits
   for (;;) {
-    const uint64_t have = std::min<uint64_t>(in.size() - taken, kMost), room = std::min<uint64_t>(out.size() - used, kMost);
+    const uint64_t have = std::min<uint64_t>(in.size() - taken, kMost),
+                   room = std::min<uint64_t>(out.size() - used, kMost);
     z.s.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data() + taken));
     z.s.avail_in = static_cast<uInt>(have);
     std::byte spare;  // the end mark may follow when there is no room left
@@ -210,7 +225,9 @@ std::optional<std::vector<std::byte>> inflate_all(std::span<const std::byte> in,
 }  // namespace
 
 namespace {
-std::unexpected<Error> damaged(const ZipEntry& e) { return fail(Code::kMalformed, "zip entry '{}' is damaged: its checksum differs", e.name); }
+std::unexpected<Error> damaged(const ZipEntry& e) {
+  return fail(Code::kMalformed, "zip entry '{}' is damaged: its checksum differs", e.name);
+}
 }  // namespace
 
 Result<void> ZipArchive::verify(std::span<const ZipEntry* const> entries) const {
@@ -219,8 +236,10 @@ Result<void> ZipArchive::verify(std::span<const ZipEntry* const> entries) const 
     for (int64_t i = begin; i < end; ++i) {
       const ZipEntry& e = *entries[static_cast<size_t>(i)];
       if (e.method != 0) continue;
-      if (crc32_of(bytes_.subspan(e.data, e.compressed)) == e.crc) verified_[static_cast<size_t>(&e - entries_.data())] = 1;
-      else bad = &e;
+      if (crc32_of(bytes_.subspan(e.data, e.compressed)) == e.crc)
+        verified_[static_cast<size_t>(&e - entries_.data())] = 1;
+      else
+        bad = &e;
     }
   });
   if (const ZipEntry* e = bad.load()) return damaged(*e);
@@ -232,11 +251,16 @@ Result<Bytes> ZipArchive::read(const ZipEntry& e) const {
   Bytes out{raw, owner_, true};
   if (e.method == 8) {
     // Deflate cannot expand more than 1032 times.
-    if (e.size / 1032 > e.compressed) return fail(Code::kMalformed, "zip entry '{}' claims {} bytes out of {}, more than deflate can hold", e.name, e.size, e.compressed);
+    if (e.size / 1032 > e.compressed)
+      return fail(Code::kMalformed, "zip entry '{}' claims {} bytes out of {}, more than deflate can hold", e.name,
+                  e.size, e.compressed);
     const uint64_t limit = (uint64_t{256} << 20) + 32 * bytes_.size();
-    if (e.size > limit - std::min(limit, inflated_)) return fail(Code::kMalformed, "zip entry '{}' inflates to {} bytes, too many for an archive of {}", e.name, e.size, bytes_.size());
+    if (e.size > limit - std::min(limit, inflated_))
+      return fail(Code::kMalformed, "zip entry '{}' inflates to {} bytes, too many for an archive of {}", e.name,
+                  e.size, bytes_.size());
     auto data = inflate_all(raw, e.size);
-    if (!data) return fail(Code::kMalformed, "zip entry '{}' does not inflate to the {} bytes it claims", e.name, e.size);
+    if (!data)
+      return fail(Code::kMalformed, "zip entry '{}' does not inflate to the {} bytes it claims", e.name, e.size);
     inflated_ += e.size;
     auto owned = std::make_shared<const std::vector<std::byte>>(std::move(*data));
     out = {std::span<const std::byte>(*owned), owned, false};

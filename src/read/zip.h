@@ -38,7 +38,8 @@ class ZipArchive {
  public:
   // Reads the directory; `owner` keeps `bytes` alive. Errors: kMalformed where the directory or a local header is broken, lies,
   // repeats a name or overlaps; kUnsupported for encryption, other methods and archives over several disks.
-  static Result<std::shared_ptr<const ZipArchive>> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+  static Result<std::shared_ptr<const ZipArchive>> open(std::span<const std::byte> bytes,
+                                                        std::shared_ptr<const void> owner);
 
   const std::vector<ZipEntry>& entries() const { return entries_; }
   const ZipEntry* find(std::string_view name) const;
