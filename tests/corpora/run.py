@@ -52,6 +52,7 @@ def reason_of(text, case):
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if line.strip()]
     line = next((line for line in lines if re.search(r"\berror\b|unsupported|out of tolerance", line)), lines[-1] if lines else "")
     line = re.sub(r"\S*/(program_core\.pt2|program\.pt2|stock\.pte|ours\.pte)", r"\1", line.replace(str(case) + "/", ""))
+    line = re.sub(r" \[[^\[\]]*, .*$", "", line)  # the model's own source line
     return line.replace("\t", " ")[:300]
 
 
