@@ -42,6 +42,9 @@ struct PassLog {
 // fails its check), otherwise what a pass reports. The graph is sound at every return, also after an error.
 Result<void> run_passes(ir::Program& p, const std::vector<std::string>& names, const PassOptions& o, PassLog& log);
 
+// One pass, also one that is not in the table. Errors: as run_passes.
+Result<void> run_pass(ir::Program& p, const PassDef& pass, const PassOptions& o, PassLog& log);
+
 // The order of the default pipeline (pipeline.cc, commented).
 const std::vector<std::string>& default_pipeline();
 

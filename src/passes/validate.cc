@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "interp/compare.h"
+#include "interp/interp.h"
 #include "interp/lazy.h"
 
 namespace edgewright::passes {
@@ -33,6 +35,8 @@ constexpr size_t kPoolSlack = 8191;       // windows start anywhere in here, so 
 constexpr int64_t kAllElements = 24;      // results up to this size are compared whole
 constexpr size_t kChosenElements = 5;     // of larger ones: first, last, and some in between
 constexpr int64_t kMaxElements = 100000;  // evaluated one by one in a round
+constexpr int64_t kSmallRange = 64;        // of a symbolic dim, whose largest value is tried too
+constexpr int64_t kMaxWhole = 1 << 18;     // element operations of a graph that is judged whole
 constexpr int64_t kMaxPool = int64_t{1} << 26;
 
 // Both regions on whole tensors, in the interpreter's own arithmetic (double, rounded to the dtype at each node): the errors of one
@@ -75,6 +79,7 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
   if (pool.sizes.empty() || pool.numel() < need) {
     pool = ir::Tensor::empty(dtype, {std::max<int64_t>(need, 1 << 16)});
     static constexpr double kSpecials[] = {0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 3e-39, 1e-20, 1e4, -1e4, 0.5, -0.5, 6.0, 3.0, -3.0, 2.0};
+    static constexpr int64_t kInts[] = {1, -1, 2, -2, 3, -3, 7, -7, 5, 100, -100, (1 << 24) + 1};
     for (int64_t i = 0; i < pool.numel(); ++i) {
       const uint64_t h = mix(static_cast<uint64_t>(i));
       double v = normal(h);
@@ -82,6 +87,7 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
       if (fill == Fill::kNan && h % 5 == 0) v = NAN;
       if (fill == Fill::kInfinite && h % 5 == 0) v = (h & 64) ? INFINITY : -INFINITY;
       if (is_float(dtype)) ir::store_f(dtype, pool.mutable_data(), i, v);
+      else if (fill == Fill::kExtremes && is_int(dtype)) ir::store_i(dtype, pool.mutable_data(), i, kInts[h % std::size(kInts)]);
       else ir::store_i(dtype, pool.mutable_data(), i, static_cast<int64_t>(h % (is_bool(dtype) || fill == Fill::kNormal ? 2 : 3)));  // also good as indices
     }
   }
@@ -199,6 +205,110 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
   return std::nullopt;
 }
 
+// Sizes of symbolic dims: the smallest, a middle and an odd one of each range, and the largest where that is small.
+std::vector<ir::SymbolValues> Validator::choices(const std::vector<std::string>& symbols) const {
+  if (symbols.empty()) return {{}};
+  std::vector<ir::SymbolValues> out;
+  for (int which : {0, 1, 2, 3}) {
+    ir::SymbolValues values;
+    int64_t shift = 0;
+    bool small = true;
+    for (const std::string& s : symbols) {
+      const auto it = ranges_.find(s);
+      const ir::Range r = it == ranges_.end() ? ir::Range{2, 16} : it->second;
+      small &= r.hi <= kSmallRange;
+      const int64_t lo = std::max<int64_t>(r.lo, 1), hi = std::min(r.hi, std::max<int64_t>(lo + 12, 16));
+      int64_t n = which == 0 ? lo : which == 1 ? lo + (hi - lo) / 2 : which == 2 ? lo + (hi - lo) / 2 + 1 : r.hi;
+      if (which == 2 && n % 2 == 0) ++n;
+      values[s] = std::clamp(n + (which ? shift++ : 0), lo, std::max(lo, std::min(r.hi, which == 3 ? r.hi : hi + 8)));
+    }
+    if (which < 3 || small) out.push_back(std::move(values));
+  }
+  return out;
+}
+
+std::optional<std::string> Validator::check_whole(const PassDef& pass, const Graph& before, const Graph& after) {
+  if (mode_ == Verify::kOff) return std::nullopt;
+  std::vector<std::string> symbols;
+  for (const Value* v : before.inputs()) {
+    if (const auto* t = v->tensor())
+      for (const ir::Dim& d : t->shape) d.collect_symbols(symbols);
+    if (const auto* s = v->scalar(); s && s->expr) s->expr->collect_symbols(symbols);
+  }
+  const auto sizes_at = [](const ir::TensorType& t, const ir::SymbolValues& values, int64_t& count) {
+    std::vector<int64_t> sizes;
+    count = 1;
+    for (const ir::Dim& d : t.shape) {
+      const int64_t n = d.evaluate(values).value_or(1);
+      sizes.push_back(n);
+      if (n < 0 || __builtin_mul_overflow(count, std::max<int64_t>(n, 1), &count)) count = kMaxPool;
+    }
+    return sizes;
+  };
+  for (const auto& values : choices(symbols)) {
+    int64_t work = 0;
+    for (const auto& n : before.nodes()) {
+      int64_t largest = 0, result = 0, terms = 1;
+      for (const Value* v : n->inputs())
+        if (v->tensor()) {
+          int64_t c = 0;
+          const auto sizes = sizes_at(*v->tensor(), values, c);
+          largest = std::max(largest, c);
+          if (sizes.size() >= 2 && v != n->inputs()[0]) terms = std::max(terms, c / std::max<int64_t>(sizes[0], 1));
+        }
+      if (n->num_results() && n->result()->tensor()) sizes_at(*n->result()->tensor(), values, result);
+      const ops::OpDef* d = ops::def(*n);
+      const bool sums = d && d->agreement >= Agreement::kReassociated;
+      if (result > kMaxWhole || largest > kMaxWhole || terms > kMaxWhole || (work += std::max(largest, result * (sums ? terms : 1))) > kMaxWhole) return ++unjudged_, std::nullopt;
+    }
+    size_t seed = 17;
+    for (Fill fill : {Fill::kNormal, Fill::kExtremes}) {
+      std::vector<interp::Datum> given;
+      for (const Value* v : before.inputs()) {
+        ++seed;
+        if (const auto* s = v->scalar()) {
+          const auto n = s->expr ? s->expr->evaluate(values) : std::nullopt;
+          given.push_back(s->kind == ir::ScalarKind::kInt    ? interp::int_datum(n.value_or(static_cast<int64_t>(mix(seed) % 3)))
+                          : s->kind == ir::ScalarKind::kBool ? interp::bool_datum(mix(seed) & 1)
+                                                             : interp::float_datum(normal(mix(seed))));
+          continue;
+        }
+        int64_t c = 0;
+        auto sizes = sizes_at(*v->tensor(), values, c);
+        const DType t = v->tensor()->dtype;
+        if (c > kMaxPool || (!is_float(t) && !is_int(t) && !is_bool(t))) return ++unjudged_, std::nullopt;
+        given.push_back(window(t, std::move(sizes), is_float(t) ? fill : Fill::kNormal, seed));
+      }
+      interp::State state_before, state_after;
+      const auto a = interp::run(before, given, {.state = &state_before});
+      if (!a) return ++unjudged_, std::nullopt;
+      const auto b = interp::run(after, given, {.state = &state_after});
+      if (!b) return fmt::format("the graph cannot be evaluated after the pass: {}", b.error().str());
+      const auto compare = [&](const std::string& what, const ir::Tensor& x, const ir::Tensor& y) -> std::optional<std::string> {
+        const auto c = interp::compare(y, x, pass.agreement >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
+        if (c.agrees()) return std::nullopt;
+        return fmt::format("{} differs after the pass: {}", what, c.str());
+      };
+      for (size_t i = 0; i < a->outputs.size() && i < b->outputs.size(); ++i) {
+        const ir::Tensor *x = interp::tensor(a->outputs[i]), *y = interp::tensor(b->outputs[i]);
+        if (x && y)
+          if (auto p = compare(fmt::format("output {}", i), *x, *y)) return p;
+      }
+      for (const auto& [i, x] : a->inputs) {
+        const auto it = b->inputs.find(i);
+        if (it == b->inputs.end()) return fmt::format("input {} is no longer overwritten", before.inputs()[i]->name);
+        if (auto p = compare("the new value of input " + before.inputs()[i]->name, x, it->second)) return p;
+      }
+      for (const auto& [name, x] : state_before.values) {
+        const auto it = state_after.values.find(name);
+        if (it == state_after.values.end()) return fmt::format("state {} is no longer written", name);
+        if (auto p = compare("state " + name, x, it->second)) return p;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> Validator::check(const PassDef& pass, const Rewriter& rw) {
   if (mode_ == Verify::kOff) return std::nullopt;
   Region region;
@@ -224,26 +334,7 @@ std::optional<std::string> Validator::check(const PassDef& pass, const Rewriter&
   for (const Value* v : rw.replacement())
     if (v) collect(v);
 
-  // Sizes of symbolic dims: the smallest, a middle and an odd one of each range.
-  std::vector<ir::SymbolValues> choices;
-  if (symbols.empty()) {
-    choices.emplace_back();
-  } else {
-    for (int which : {0, 1, 2}) {
-      ir::SymbolValues values;
-      int64_t shift = 0;
-      for (const std::string& s : symbols) {
-        const auto it = ranges_.find(s);
-        const ir::Range r = it == ranges_.end() ? ir::Range{2, 16} : it->second;
-        const int64_t lo = std::max<int64_t>(r.lo, 1), hi = std::min(r.hi, std::max<int64_t>(lo + 12, 16));
-        int64_t n = which == 0 ? lo : which == 1 ? lo + (hi - lo) / 2 : lo + (hi - lo) / 2 + 1;
-        if (which == 2 && n % 2 == 0) ++n;
-        values[s] = std::clamp(n + (which ? shift++ : 0), lo, std::max(lo, std::min(r.hi, hi + 8)));
-      }
-      choices.push_back(std::move(values));
-    }
-  }
-  for (const auto& values : choices) {
+  for (const auto& values : choices(symbols)) {
     size_t seed = 1;
     for (Fill fill : {Fill::kNormal, Fill::kExtremes, Fill::kNan, Fill::kInfinite}) {
       if (fill == Fill::kInfinite && pass.agreement >= Agreement::kReassociated) continue;  // inf - inf is not judged

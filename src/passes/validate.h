@@ -17,6 +17,9 @@ class Validator {
   // The fault found, in words with the values, or nullopt where both regions agree (or cannot be evaluated: then structure and
   // types are all that was checked, and `unjudged` counts it).
   std::optional<std::string> check(const PassDef& pass, const Rewriter& rw);
+  // Two graphs of one program, one in-place and with views where it likes, on the interpreter: outputs, states and overwritten inputs.
+  // Only where that is little work; larger graphs are `unjudged`.
+  std::optional<std::string> check_whole(const PassDef& pass, const Graph& before, const Graph& after);
   int unjudged() const { return unjudged_; }
 
  private:
@@ -24,6 +27,7 @@ class Validator {
   // Boundary values of one round: what kind of numbers, and the sizes of symbolic dims.
   enum class Fill : uint8_t { kNormal, kExtremes, kNan, kInfinite };
   std::optional<std::string> round(const PassDef& pass, const Rewriter& rw, const Region& region, Fill fill, const ir::SymbolValues& symbols, size_t seed);
+  std::vector<ir::SymbolValues> choices(const std::vector<std::string>& symbols) const;
   ir::Tensor window(DType dtype, std::vector<int64_t> sizes, Fill fill, size_t seed);
 
   Verify mode_;
