@@ -36,7 +36,13 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, size_t 
   ir::Value* x = n.arg("self").value();
   const Shape& s = x->tensor()->shape;
   if (c.failed() || ir::numel(s) == Dim(0)) return std::vector<ir::Value*>{};
-  if (const auto k = even_windows(s, out); k && spatial < 3)
+  const auto k = even_windows(s, out);
+  if (is_unused(n, 1)) {
+    ir::Value* y = k ? b(fmt::format("aten.max_pool{}d", spatial), {x, ir::Arg::ints(*k), ir::Arg::ints(*k)}) : adaptive_by_slices(b, x, out, "aten.amax");
+    if (!y && !b.failed()) return std::vector<ir::Value*>{};
+    return b.done({y, nullptr});
+  }
+  if (k && spatial < 3)
     return b.done(b.multi(fmt::format("aten.max_pool{}d_with_indices", spatial), {x, ir::Arg::ints(*k), ir::Arg::ints(*k)}));
   int64_t windows = 0;
   for (size_t d = 0; d < spatial; ++d) {

@@ -116,6 +116,9 @@ inline Index broadcast_index(Index at, const std::vector<int64_t>& sizes, IndexB
 
 // Both known and different: what a rule may reject (where sizes are symbolic the exporter was right).
 inline bool differ(const Dim& a, const Dim& b) { return a.is_constant() && b.is_constant() && a.value() != b.value(); }
+// True where a result is neither used nor returned.
+inline bool is_unused(const ir::Node& n, size_t r) { return n.result(r)->users.empty() && !n.graph().is_output(n.result(r)); }
+
 inline int64_t product(std::span<const int64_t> xs) {
   int64_t n = 1;
   for (int64_t x : xs) n *= x;

@@ -125,13 +125,4 @@ void resample_whole(const Resample& r, const ir::Tensor& in, ir::Tensor& out) {
   assign(out, x);
 }
 
-ir::Tensor tap_matrix(const AxisTaps& t, int64_t in) {
-  ir::Tensor m = ir::Tensor::empty(DType::f32, {static_cast<int64_t>(t.size()), in});
-  std::vector<double> v(static_cast<size_t>(m.numel()), 0.0);
-  for (size_t o = 0; o < t.size(); ++o)
-    for (const Tap& k : t[o]) v[o * static_cast<size_t>(in) + static_cast<size_t>(k.index)] += k.weight;
-  assign(m, v);
-  return m;
-}
-
 }  // namespace edgewright::ops

@@ -27,7 +27,5 @@ struct Resample {
 };
 Point resample_point(const Resample& r);
 void resample_whole(const Resample& r, const ir::Tensor& in, ir::Tensor& out);
-// As a matrix [out, in], row-major, for a product.
-ir::Tensor tap_matrix(const AxisTaps& t, int64_t in);
 
 }  // namespace edgewright::ops

@@ -60,7 +60,4 @@ inline Result<void> lower_row_norm(XnnEmitter& e, const ir::Value* x, const ir::
   return bias ? e.binary(XnnBinary::kAdd, y, bias, out) : Result<void>{};
 }
 
-// True where a result is neither used nor returned.
-inline bool is_unused(const ir::Node& n, size_t r) { return n.result(r)->users.empty() && !n.graph().is_output(n.result(r)); }
-
 }  // namespace edgewright::ops

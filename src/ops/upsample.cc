@@ -97,7 +97,8 @@ std::vector<ir::Arg> vec_args(const ir::Node& n, ir::Value* x, std::vector<int64
   return a;
 }
 
-// Each axis in turn: index_select where one element is taken, a product with a constant matrix otherwise.
+// Each axis in turn: the k-th tap of every output at once by index_select, times its weights, summed over k. Only elements
+// that have a tap are read, so that a NaN or an infinity goes where it does in the op itself.
 Values by_axes(const Form& f, const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
   const Shape &in = c.type(0).shape, &out = n.result()->tensor()->shape;
@@ -121,11 +122,25 @@ Values by_axes(const Form& f, const ir::Node& n, Builder& b) {
       x = b("aten.index_select", {x, dim, b.constant(index, "index")});
       continue;
     }
-    ir::Value* matrix = b.constant(tap_matrix(r.axes[d], in[2 + d].value()), "resize");
-    const bool last = d + 1 == f.spatial;
-    if (!last) x = b("aten.transpose.int", {x, dim, -1});
-    x = b("aten.linear", {x, matrix});
-    if (!last) x = b("aten.transpose.int", {x, dim, -1});
+    size_t most = 0;
+    for (const auto& taps : r.axes[d]) most = std::max(most, taps.size());
+    if (most > 64) return std::vector<ir::Value*>{};
+    ir::Value* sum = nullptr;
+    for (size_t k = 0; k < most; ++k) {
+      const auto n_out = static_cast<int64_t>(r.axes[d].size());
+      ir::Tensor index = ir::Tensor::empty(DType::i64, {n_out});
+      std::vector<int64_t> spread(f.spatial - d, 1);
+      spread[0] = n_out;
+      ir::Tensor weight = ir::Tensor::empty(DType::f32, spread);
+      for (int64_t o = 0; o < n_out; ++o) {
+        const auto& taps = r.axes[d][static_cast<size_t>(o)];
+        ir::store_i(DType::i64, index.mutable_data(), o, taps[std::min(k, taps.size() - 1)].index);
+        ir::store_f(DType::f32, weight.mutable_data(), o, k < taps.size() ? taps[k].weight : 0);
+      }
+      ir::Value* term = b("aten.mul.Tensor", {b("aten.index_select", {x, dim, b.constant(index, "index")}), b.constant(weight, "weight")});
+      sum = sum ? b("aten.add.Tensor", {sum, term}) : term;
+    }
+    x = sum;
   }
   return b.done({x});
 }
@@ -137,12 +152,6 @@ Values decompose(const Form& f, const ir::Node& n, Builder& b, const std::string
   const auto scales = scales_of(f, c);
   const bool no_scales = std::none_of(scales.begin(), scales.end(), [](const auto& s) { return s.has_value(); });
   const bool known = std::all_of(out.begin() + 2, out.end(), [](const Dim& d) { return d.is_constant(); });
-  if (f.how == Interpolation::kLinearAntialiased) {
-    if (!f.vec || !known) return std::vector<ir::Value*>{};
-    std::vector<ir::Arg> a{x, ir::Arg::ints({out[2].value(), out[3].value()}), n.arg("align_corners")};
-    for (const auto& s : scales) a.push_back(s ? ir::Arg(*s) : ir::Arg());
-    return b.done({b("aten._upsample_bilinear2d_aa", a)});
-  }
   const bool has_stock_vec = (f.how == Interpolation::kNearest || f.how == Interpolation::kLinear) && f.spatial == 2;
   if (has_stock_vec && !f.vec) {
     if (no_scales && known) return b.done({b(stem + ".vec", vec_args(n, x, {out[2].value(), out[3].value()}))});
@@ -189,7 +198,6 @@ OpDef definition(std::string stem, Form f) {
   };
   if (f.vec && f.how == Interpolation::kNearest && f.spatial == 2) d.stock = "aten::upsample_nearest2d.vec_out";
   if (f.vec && f.how == Interpolation::kLinear && f.spatial == 2) d.stock = "aten::upsample_bilinear2d.vec_out";
-  if (!f.vec && f.how == Interpolation::kLinearAntialiased) d.stock = "aten::_upsample_bilinear2d_aa.out";
   d.decompose = [f, op = "aten." + stem](const ir::Node& n, Builder& b) { return decompose(f, n, b, op); };
   d.agreement = nearest ? Agreement::kBitExact : Agreement::kReassociated;
   return d;

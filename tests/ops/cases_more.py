@@ -96,3 +96,11 @@ def _(v):
                 v.case("aten.grid_sampler_2d", x, g, mode, padding, align, tol=(1e-4, 1e-5))
     v.case("aten.grid_sampler", x, g, 0, 0, False, tol=(1e-4, 1e-5))
     v.rejects("aten.grid_sampler_2d", x, draw(1, 3, 2, 3), 0, 0, False)
+
+
+@op("weight_norm")
+def _(v):
+    g = draw(3, 1, 1, lo=0.5, hi=2)
+    v.case("aten._weight_norm", draw(3, 2, 2), g, 0)
+    v.case("aten._weight_norm", draw(3, 2), draw(1, 2), 1)
+    v.case("aten._weight_norm_interface", draw(3, 2, 2), g, 0)
