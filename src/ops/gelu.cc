@@ -9,8 +9,8 @@ constexpr double kSqrt2OverPi = 0.79788456080286535588, kCubic = 0.044715;
 // XNNPACK's gelu is the one with erf; the other is composed.
 Result<void> lower(const ir::Node& n, XnnEmitter& x) {
   const ir::Value* in = n.arg("self").value();
-  const std::string* approximate = n.arg("approximate").s();
-  if (!approximate || *approximate == "none") return x.unary(XnnUnary::kGelu, in, n.result());
+  const ir::Arg approximate = n.arg("approximate");
+  if (!approximate.s() || *approximate.s() == "none") return x.unary(XnnUnary::kGelu, in, n.result());
   const TensorType t = result_type_of(n);
   const ir::Value *square = x.temporary(t), *scaled = x.temporary(t), *inner = x.temporary(t), *bent = x.temporary(t), *half = x.temporary(t), *weight = x.temporary(t), *shifted = x.temporary(t);
   EW_TRY(x.unary(XnnUnary::kSquare, in, square));
