@@ -34,6 +34,8 @@ double normal(uint64_t h) {
 constexpr size_t kPoolSlack = 8191;       // windows start anywhere in here, so that two boundary tensors differ
 constexpr int64_t kAllElements = 24;      // results up to this size are compared whole
 constexpr size_t kChosenElements = 5;     // of larger ones: first, last, and some in between
+constexpr size_t kCheapElements = 40;     // as many where all of them cost little: seldom numbers are met more often
+constexpr int64_t kCheap = 250;           // element operations
 constexpr int64_t kMaxElements = 100000;  // evaluated one by one in a round
 constexpr int64_t kSmallRange = 64;        // of a symbolic dim, whose largest value is tried too
 constexpr int64_t kMaxWhole = 1 << 18;     // element operations of a graph that is judged whole
@@ -64,6 +66,23 @@ std::optional<std::string> compare_whole(const Rewriter& rw, const std::vector<s
   return std::nullopt;
 }
 
+int mantissa_bits(const Value* v) {
+  if (!v->tensor() || !is_float(v->tensor()->dtype)) return 64;
+  const DType t = v->tensor()->dtype;
+  return t == DType::f64 ? 53 : t == DType::f32 ? 24 : t == DType::f16 ? 11 : t == DType::bf16 ? 8 : 3;
+}
+
+// The first new node that rounds to a coarser dtype than anything that it replaces: bounds on errors would allow it.
+const Node* rounds_more(const std::vector<const Node*>& before, const std::vector<Node*>& after) {
+  int least = 64;
+  for (const Node* n : before)
+    for (size_t i = 0; i < n->num_results(); ++i) least = std::min(least, mantissa_bits(n->result(i)));
+  for (const Node* n : after)
+    for (const Value* v : n->inputs())
+      if (n->num_results() && mantissa_bits(v) < 64 && mantissa_bits(n->result()) < std::min(mantissa_bits(v), least)) return n;
+  return nullptr;
+}
+
 bool same_bits(double a, double b) { return (std::isnan(a) && std::isnan(b)) || std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
 bool equal(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
@@ -78,7 +97,7 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
   ir::Tensor& pool = pools_[{dtype, fill}];
   if (pool.sizes.empty() || pool.numel() < need) {
     pool = ir::Tensor::empty(dtype, {std::max<int64_t>(need, 1 << 16)});
-    static constexpr double kSpecials[] = {0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 3e-39, 1e-20, 1e4, -1e4, 0.5, -0.5, 6.0, 3.0, -3.0, 2.0};
+    static constexpr double kSpecials[] = {0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 3e-39, 1e-20, 1e4, -1e4, 0.5, -0.5, 6.0, 3.0, -3.0, 2.0, 0.5, 2.5, -1.5};
     static constexpr int64_t kInts[] = {1, -1, 2, -2, 3, -3, 7, -7, 5, 100, -100, (1 << 24) + 1};
     for (int64_t i = 0; i < pool.numel(); ++i) {
       const uint64_t h = mix(static_cast<uint64_t>(i));
@@ -151,15 +170,17 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
     const auto sizes = ir::static_sizes(ta->shape);
     int64_t n = 1;
     for (int64_t s : sizes) n *= s;
-    std::set<int64_t> places;
-    if (n <= kAllElements) {
-      for (int64_t i = 0; i < n; ++i) places.insert(i);
+    std::vector<int64_t> places;
+    if (n <= static_cast<int64_t>(kCheapElements)) {
+      for (int64_t i = 0; i < n; ++i) places.push_back(i);
     } else {
       places = {0, n - 1};
-      for (size_t i = 0; places.size() < kChosenElements; ++i) places.insert(static_cast<int64_t>(mix(seed * 977 + i) % static_cast<uint64_t>(n)));
+      for (size_t i = 0; places.size() < kCheapElements; ++i) places.push_back(static_cast<int64_t>(mix(seed * 977 + i) % static_cast<uint64_t>(n)));
     }
+    size_t judged = 0;
     const auto strides = ir::contiguous_strides(sizes);
     for (int64_t place : places) {
+      if (n > kAllElements && ++judged > kChosenElements && lazy.count() > kCheap) break;
       ops::IndexBuffer at{};
       for (size_t d = 0; d < sizes.size(); ++d) at[d] = place / strides[d] % sizes[d];
       const ops::Index index(at.data(), sizes.size());
@@ -319,7 +340,9 @@ std::optional<std::string> Validator::check(const PassDef& pass, const Rewriter&
   };
   add(&rw.root());
   for (const Node* n : rw.matched_nodes()) add(n);
-  for (const Node* n : rw.new_nodes()) add(n);
+  const std::vector<Node*> fresh = rw.new_nodes();
+  if (const Node* n = rounds_more(nodes, fresh)) return fmt::format("{} would be rounded to {} on the way", rw.root().result()->name, ir::str(n->result()->type));
+  for (const Node* n : fresh) add(n);
   std::set<const Value*> seen;
   std::vector<std::string> symbols;
   const auto collect = [&](const Value* v) {

@@ -1,0 +1,77 @@
+// Every mutant is caught by the check of each rewrite alone, blamed on its pass and node, and leaves the graph as it was.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ir/text.h"
+#include "mutants.h"
+#include "ops/verify.h"
+
+namespace edgewright::passes {
+namespace {
+
+ir::Program program_of(const Mutant& m) {
+  auto parsed = ir::parse(m.graph, ops::parse_context());
+  EXPECT_TRUE(parsed.has_value()) << m.pass.name << ": " << parsed.error().str();
+  ir::Program p;
+  if (!parsed) return p;
+  p.graph = parsed->graph;
+  p.ranges = parsed->ranges;
+  return p;
+}
+
+TEST(Mutants, there_are_at_least_forty_of_different_names) {
+  std::set<std::string> names;
+  for (const Mutant& m : mutants()) names.insert(m.pass.name);
+  EXPECT_EQ(names.size(), mutants().size());
+  EXPECT_GE(names.size(), 40u);
+}
+
+TEST(Mutants, local_validation_alone_catches_each_and_blames_its_pass_and_node) {
+  for (const Mutant& m : mutants()) {
+    SCOPED_TRACE(m.pass.name + ": " + m.pass.summary);
+    ir::Program p = program_of(m);
+    if (!p.graph) continue;
+    const uint64_t before = p.graph->hash();
+    const std::string text = ir::print(*p.graph);
+    PassLog log;
+    const auto ok = run_pass(p, m.pass, {}, log);
+    EXPECT_TRUE(ok.has_value()) << ok.error().str();
+    EXPECT_EQ(log.faults, 1) << (log.events.empty() ? "no event" : log.events[0].reason) << "\n" << ir::print(*p.graph);
+    bool blamed = false;
+    for (const Event& e : log.events) {
+      EXPECT_FALSE(e.applied);
+      blamed |= e.fault && e.pass == m.pass.name && (m.pass.run || e.node == "y") && !e.reason.empty();
+    }
+    EXPECT_TRUE(blamed);
+    EXPECT_EQ(p.graph->hash(), before) << "rolled back to\n" << ir::print(*p.graph) << "from\n" << text;
+  }
+}
+
+TEST(Mutants, fire_where_nothing_is_checked) {
+  for (const Mutant& m : mutants()) {
+    if (m.pass.name == "ceil-mode-dropped") continue;  // its types alone give it away
+    SCOPED_TRACE(m.pass.name);
+    ir::Program p = program_of(m);
+    if (!p.graph) continue;
+    PassLog log;
+    EXPECT_TRUE(run_pass(p, m.pass, {.verify = Verify::kOff}, log).has_value());
+    EXPECT_EQ(log.faults, 0);
+    ASSERT_EQ(log.stats.size(), 1u);
+    EXPECT_EQ(log.stats[0].applied, 1);
+  }
+}
+
+TEST(Mutants, strict_makes_the_fault_an_error) {
+  const Mutant& m = mutants().front();
+  ir::Program p = program_of(m);
+  const uint64_t before = p.graph->hash();
+  PassLog log;
+  const auto ok = run_pass(p, m.pass, {.verify = Verify::kStrict}, log);
+  ASSERT_FALSE(ok.has_value());
+  EXPECT_NE(ok.error().str().find(m.pass.name), std::string::npos);
+  EXPECT_EQ(p.graph->hash(), before);
+}
+
+}  // namespace
+}  // namespace edgewright::passes
