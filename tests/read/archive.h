@@ -24,7 +24,9 @@ inline std::string vector_path(const std::string& name) { return std::string(EW_
 struct Owned {
   std::shared_ptr<std::byte[]> bytes;
   size_t size;
-  explicit Owned(const std::string& s) : bytes(new std::byte[s.size()]), size(s.size()) { std::memcpy(bytes.get(), s.data(), s.size()); }
+  explicit Owned(const std::string& s) : bytes(new std::byte[s.size()]), size(s.size()) {
+    std::memcpy(bytes.get(), s.data(), s.size());
+  }
   std::span<const std::byte> span() const { return {bytes.get(), size}; }
 };
 inline auto read_text(const std::string& s, const ReadOptions& o = {}) {
@@ -65,7 +67,13 @@ std::string make_zip(const Entries& entries, F&& lie) {
   std::string out;
   std::vector<Record> records;
   for (const auto& [name, data] : entries) {
-    Record r{name, 0, 0, crc32_of(std::as_bytes(std::span(data))), static_cast<uint32_t>(data.size()), static_cast<uint32_t>(data.size()), static_cast<uint32_t>(out.size())};
+    Record r{name,
+             0,
+             0,
+             crc32_of(std::as_bytes(std::span(data))),
+             static_cast<uint32_t>(data.size()),
+             static_cast<uint32_t>(data.size()),
+             static_cast<uint32_t>(out.size())};
     put<uint32_t>(out, 0x04034b50);
     for (uint16_t v : {20, 0, 0, 0, 0}) put<uint16_t>(out, v);
     put(out, r.crc);

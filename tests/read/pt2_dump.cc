@@ -23,20 +23,28 @@ std::string str(const ir::Arg& a) {
   return s + "]";
 }
 
-std::string strides(const std::vector<int64_t>& s) { return s.empty() ? "" : fmt::format(" strides [{}]", fmt::join(s, ",")); }
+std::string strides(const std::vector<int64_t>& s) {
+  return s.empty() ? "" : fmt::format(" strides [{}]", fmt::join(s, ","));
+}
 
 void dump(const ir::Graph& g, const std::string& indent) {
-  for (const ir::Value* v : g.inputs()) fmt::print("{}input %{}: {}{}\n", indent, v->name, ir::str(v->type), strides(v->strides));
+  for (const ir::Value* v : g.inputs())
+    fmt::print("{}input %{}: {}{}\n", indent, v->name, ir::str(v->type), strides(v->strides));
   for (const auto& list : {g.constants(), g.states()})
     for (const ir::Value* v : list)
-      fmt::print("{}{} %{}: {}{}\n", indent, v->is_constant() ? "const" : "state", v->name, ir::str(v->type), strides(v->data->strides));
+      fmt::print("{}{} %{}: {}{}\n", indent, v->is_constant() ? "const" : "state", v->name, ir::str(v->type),
+                 strides(v->data->strides));
   for (const auto& n : g.nodes()) {
     std::string line;
-    for (size_t i = 0; i < n->num_results(); ++i) line += fmt::format("{}%{}: {}", i ? ", " : "", n->result(i)->name, ir::str(n->result(i)->type));
+    for (size_t i = 0; i < n->num_results(); ++i)
+      line += fmt::format("{}%{}: {}", i ? ", " : "", n->result(i)->name, ir::str(n->result(i)->type));
     line += fmt::format("{}{}(", line.empty() ? "" : " = ", n->name());
-    for (size_t i = 0; i < n->args().size(); ++i) line += fmt::format("{}{}={}", i ? ", " : "", n->op().schema.params[i].name, str(n->args()[i]));
+    for (size_t i = 0; i < n->args().size(); ++i)
+      line += fmt::format("{}{}={}", i ? ", " : "", n->op().schema.params[i].name, str(n->args()[i]));
     fmt::print("{}{}){}\n", indent, line, n->op().is_unknown ? "  # unknown op" : "");
-    if (n->origin) fmt::print("{}    # {} | {} ({}) | {}\n", indent, n->origin->name, n->origin->module_path, n->origin->module_type, n->origin->stack_trace);
+    if (n->origin)
+      fmt::print("{}    # {} | {} ({}) | {}\n", indent, n->origin->name, n->origin->module_path, n->origin->module_type,
+                 n->origin->stack_trace);
     for (const ir::Arg& a : n->args())
       if (a.graph()) {
         fmt::print("{}  graph {}\n", indent, (*a.graph())->name);
@@ -49,13 +57,17 @@ void dump(const ir::Graph& g, const std::string& indent) {
 
 void dump(const ir::Program& p) {
   fmt::print("method {} (torch {})\n  in {}\n  out {}\n", p.method, p.torch_version, p.in_spec, p.out_spec);
-  for (const auto& l : p.inputs) fmt::print("  leaf {}: {}{}\n", l.name, l.value ? "%" + l.value->name : "fixed " + str(l.fixed), strides(l.strides));
+  for (const auto& l : p.inputs)
+    fmt::print("  leaf {}: {}{}\n", l.name, l.value ? "%" + l.value->name : "fixed " + str(l.fixed),
+               strides(l.strides));
   for (const auto& [s, r] : p.ranges) fmt::print("  {} in [{}, {}]\n", s, r.lo, r.hi);
   for (const auto& [d, r] : p.expression_ranges) fmt::print("  {} in [{}, {}]\n", d.str(), r.lo, r.hi);
   if (p.sample_inputs)
     for (const auto& leaf : p.sample_inputs->leaves) {
-      if (const auto* t = std::get_if<ir::Tensor>(&leaf)) fmt::print("  sample {}[{}]{}\n", name(t->dtype), fmt::join(t->sizes, ","), strides(t->strides));
-      else fmt::print("  sample of kind {}\n", leaf.index());
+      if (const auto* t = std::get_if<ir::Tensor>(&leaf))
+        fmt::print("  sample {}[{}]{}\n", name(t->dtype), fmt::join(t->sizes, ","), strides(t->strides));
+      else
+        fmt::print("  sample of kind {}\n", leaf.index());
     }
   dump(*p.graph, "  ");
   for (size_t i = 0; i < p.outputs.size(); ++i) fmt::print("  output leaf {}\n", p.outputs[i].name);
@@ -82,8 +94,9 @@ int main(int argc, char** argv) {
     }
     for (const ir::Program& p : *r) {
       if (summary)
-        fmt::print("OK {:.2f} ms {} nodes, {} unknown, {} constants, {} states, {} samples {}\n", ms, p.graph->nodes().size(), count_unknown(*p.graph),
-                   p.graph->constants().size(), p.graph->states().size(), p.sample_inputs ? p.sample_inputs->leaves.size() : 0, argv[i]);
+        fmt::print("OK {:.2f} ms {} nodes, {} unknown, {} constants, {} states, {} samples {}\n", ms,
+                   p.graph->nodes().size(), count_unknown(*p.graph), p.graph->constants().size(),
+                   p.graph->states().size(), p.sample_inputs ? p.sample_inputs->leaves.size() : 0, argv[i]);
       else
         dump(p);
     }

@@ -97,7 +97,9 @@ void value_spans(std::string_view s, std::vector<std::pair<size_t, size_t>>& out
       open.pop_back();
     } else if (std::isalnum(static_cast<unsigned char>(s[i])) || s[i] == '-') {
       const size_t begin = i;
-      while (i < s.size() && (std::isalnum(static_cast<unsigned char>(s[i])) || s[i] == '-' || s[i] == '.' || s[i] == '+')) ++i;
+      while (i < s.size() &&
+             (std::isalnum(static_cast<unsigned char>(s[i])) || s[i] == '-' || s[i] == '.' || s[i] == '+'))
+        ++i;
       out.emplace_back(begin, i--);
     }
   }
@@ -113,7 +115,17 @@ TEST(Hostile, any_json_value_may_be_replaced_by_any_other) {
       value_spans(json, spans);
       for (size_t i = 0; i < spans.size(); ++i) {
         const auto [begin, end] = spans[i];
-        const std::string_view others[] = {"null", "0", "-1", "9223372036854775807", "1e308", "\"x\"", "[]", "{}", "true", "[[[[]]]]", "{\"as_int\": 4611686018427387904}"};
+        const std::string_view others[] = {"null",
+                                           "0",
+                                           "-1",
+                                           "9223372036854775807",
+                                           "1e308",
+                                           "\"x\"",
+                                           "[]",
+                                           "{}",
+                                           "true",
+                                           "[[[[]]]]",
+                                           "{\"as_int\": 4611686018427387904}"};
         // All of them at the small parts, one of them at each large one.
         for (size_t k = 0; k < std::size(others); ++k) {
           if (end - begin > 12 && k != i % std::size(others)) continue;
@@ -139,18 +151,25 @@ TEST(Hostile, deeply_nested_json_is_malformed) {
 TEST(Hostile, deeply_nested_graphs_and_tree_specs_are_malformed) {
   Entries e = entries_of(file_text(vector_path("flow.pt2")));
   std::string& json = entry(e, "models/model.json");
-  const std::string empty = "{\"inputs\":[],\"outputs\":[],\"nodes\":[],\"tensor_values\":{},\"sym_int_values\":{},\"sym_bool_values\":{}}";
+  const std::string empty =
+      "{\"inputs\":[],\"outputs\":[],\"nodes\":[],\"tensor_values\":{},\"sym_int_values\":{},\"sym_bool_values\":{}}";
   std::string graph = empty;
   for (int i = 0; i < 40; ++i)
-    graph = replaced(empty, "\"nodes\":[]", "\"nodes\":[{\"target\":\"f\",\"inputs\":[{\"name\":\"\",\"arg\":{\"as_graph\":{\"name\":\"g\",\"graph\":" + graph + "}}}],\"outputs\":[],\"metadata\":{}}]");
+    graph = replaced(
+        empty, "\"nodes\":[]",
+        "\"nodes\":[{\"target\":\"f\",\"inputs\":[{\"name\":\"\",\"arg\":{\"as_graph\":{\"name\":\"g\",\"graph\":" +
+            graph + "}}}],\"outputs\":[],\"metadata\":{}}]");
   const size_t at = json.find("\"nodes\": [") + 10;
-  json.insert(at, "{\"target\":\"f\",\"inputs\":[{\"name\":\"\",\"arg\":{\"as_graph\":{\"name\":\"g\",\"graph\":" + graph + "}}}],\"outputs\":[],\"metadata\":{}},");
+  json.insert(at, "{\"target\":\"f\",\"inputs\":[{\"name\":\"\",\"arg\":{\"as_graph\":{\"name\":\"g\",\"graph\":" +
+                      graph + "}}}],\"outputs\":[],\"metadata\":{}},");
   const Error error = error_of(e);
   EXPECT_EQ(error.code, Code::kMalformed);
   EXPECT_NE(error.str().find("nested deeper"), std::string::npos) << error.str();
 
   std::string spec = "{\\\"type\\\": null, \\\"context\\\": null, \\\"children_spec\\\": []}";
-  for (int i = 0; i < 100; ++i) spec = "{\\\"type\\\": \\\"builtins.tuple\\\", \\\"context\\\": \\\"null\\\", \\\"children_spec\\\": [" + spec + "]}";
+  for (int i = 0; i < 100; ++i)
+    spec =
+        "{\\\"type\\\": \\\"builtins.tuple\\\", \\\"context\\\": \\\"null\\\", \\\"children_spec\\\": [" + spec + "]}";
   Entries s = small();
   std::string& text = entry(s, "models/model.json");
   const size_t begin = text.find("\"in_spec\": \"") + 12;
@@ -159,16 +178,19 @@ TEST(Hostile, deeply_nested_graphs_and_tree_specs_are_malformed) {
 }
 
 TEST(Hostile, errors_name_node_op_and_module) {
-  const Error e = error_with("net", "{\"as_tensor\": {\"name\": \"batch_norm\"}}", "{\"as_tensor\": {\"name\": \"nowhere\"}}");
+  const Error e =
+      error_with("net", "{\"as_tensor\": {\"name\": \"batch_norm\"}}", "{\"as_tensor\": {\"name\": \"nowhere\"}}");
   EXPECT_EQ(e.code, Code::kMalformed);
   EXPECT_FALSE(e.node.empty());
   EXPECT_FALSE(e.origin.empty());
 }
 
 TEST(Hostile, a_name_must_be_defined_once_and_before_its_use) {
-  Error e = error_with("small", "\"arg\": {\"as_tensor\": {\"name\": \"linear\"}}", "\"arg\": {\"as_tensor\": {\"name\": \"mul\"}}");
+  Error e = error_with("small", "\"arg\": {\"as_tensor\": {\"name\": \"linear\"}}",
+                       "\"arg\": {\"as_tensor\": {\"name\": \"mul\"}}");
   EXPECT_NE(e.str().find("'mul' is used before"), std::string::npos) << e.str();
-  e = error_with("small", "\"outputs\": [{\"as_tensor\": {\"name\": \"linear_1\"}}]", "\"outputs\": [{\"as_tensor\": {\"name\": \"linear\"}}]");
+  e = error_with("small", "\"outputs\": [{\"as_tensor\": {\"name\": \"linear_1\"}}]",
+                 "\"outputs\": [{\"as_tensor\": {\"name\": \"linear\"}}]");
   EXPECT_NE(e.str().find("defined twice"), std::string::npos) << e.str();
 }
 
@@ -191,7 +213,8 @@ TEST(Hostile, the_signature_must_fit_the_graph) {
   EXPECT_EQ(error_with("small", "\"parameter_name\": \"a.bias\"", "\"parameter_name\": \"z\"").code, Code::kMalformed);
   EXPECT_EQ(error_with("small", "{\"user_input\": ", "{\"user_output\": ").code, Code::kMalformed);
   EXPECT_EQ(error_with("counter_core", "\"buffer_name\": \"n\"}}", "\"buffer_name\": \"m\"}}").code, Code::kMalformed);
-  EXPECT_EQ(error_with("counter_core", "\"user_input_name\": \"x\"", "\"user_input_name\": \"b_n\"").code, Code::kMalformed);
+  EXPECT_EQ(error_with("counter_core", "\"user_input_name\": \"x\"", "\"user_input_name\": \"b_n\"").code,
+            Code::kMalformed);
 }
 
 TEST(Hostile, an_unknown_schema_version_is_unsupported) {
@@ -201,8 +224,14 @@ TEST(Hostile, an_unknown_schema_version_is_unsupported) {
 }
 
 TEST(Hostile, tokens_and_training_programs_are_unsupported) {
-  EXPECT_EQ(error_with("small", "\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}", "\"loss_output\": {\"arg\": {\"name\": \"add\"}}").code, Code::kUnsupported);
-  EXPECT_EQ(error_with("small", "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"x\"}}}}", "{\"token\": {\"arg\": {\"name\": \"x\"}}}").code, Code::kUnsupported);
+  EXPECT_EQ(error_with("small", "\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}",
+                       "\"loss_output\": {\"arg\": {\"name\": \"add\"}}")
+                .code,
+            Code::kUnsupported);
+  EXPECT_EQ(error_with("small", "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"x\"}}}}",
+                       "{\"token\": {\"arg\": {\"name\": \"x\"}}}")
+                .code,
+            Code::kUnsupported);
 }
 
 TEST(Hostile, bare_infinities_are_read_as_python_writes_them) {

@@ -41,12 +41,13 @@ std::string num(int32_t v) {
 }
 // A float tensor of `sizes` with `strides` at `offset` over storage "0".
 std::string tensor(const std::string& sizes, const std::string& strides, int32_t offset, int32_t count = 6) {
-  return "ctorch._utils\n_rebuild_tensor_v2\n((" + str("storage") + "ctorch\nFloatStorage\n" + str("0") + str("cpu") + num(count) + "tQ" + num(offset) + "(" + sizes +
-         "t(" + strides + "t\x89" + "ccollections\nOrderedDict\n)RtR";
+  return "ctorch._utils\n_rebuild_tensor_v2\n((" + str("storage") + "ctorch\nFloatStorage\n" + str("0") + str("cpu") +
+         num(count) + "tQ" + num(offset) + "(" + sizes + "t(" + strides + "t\x89" + "ccollections\nOrderedDict\n)RtR";
 }
 
 TEST(Pickle, reads_plain_values_and_containers) {
-  const auto p = run("\x80\x02}(" + str("a") + "K\x07" + str("b") + "]q\x00(\x88\x89NG\x3f\xf8\0\0\0\0\0\0\x8a\x01\xff"s + "eu.");
+  const auto p =
+      run("\x80\x02}(" + str("a") + "K\x07" + str("b") + "]q\x00(\x88\x89NG\x3f\xf8\0\0\0\0\0\0\x8a\x01\xff"s + "eu.");
   ASSERT_TRUE(p) << p.error().str();
   const auto& d = p->root->as<PyDict>()->items;
   ASSERT_EQ(d.size(), 2u);
@@ -71,9 +72,11 @@ TEST(Pickle, reads_a_strided_tensor_as_a_view) {
 }
 
 TEST(Pickle, rejects_tensors_outside_their_storage) {
-  for (const std::string& code : {tensor(num(7), num(1), 0), tensor(num(2), num(6), 0), tensor(num(1), num(1), 6), tensor(num(1), num(1), -1),
-                                  tensor(num(2), num(-1), 1), tensor(num(-2), num(1), 0), tensor(num(2147483647) + num(2147483647) + num(2147483647), num(0) + num(0) + num(0), 0),
-                                  tensor(num(2), num(1) + num(1), 0), tensor(num(1), num(1), 0, 7)}) {
+  for (const std::string& code :
+       {tensor(num(7), num(1), 0), tensor(num(2), num(6), 0), tensor(num(1), num(1), 6), tensor(num(1), num(1), -1),
+        tensor(num(2), num(-1), 1), tensor(num(-2), num(1), 0),
+        tensor(num(2147483647) + num(2147483647) + num(2147483647), num(0) + num(0) + num(0), 0),
+        tensor(num(2), num(1) + num(1), 0), tensor(num(1), num(1), 0, 7)}) {
     const auto p = run(code + ".");
     ASSERT_FALSE(p);
     EXPECT_EQ(p.error().code, Code::kMalformed) << p.error().str();
@@ -95,7 +98,8 @@ TEST(Pickle, never_runs_what_it_is_told_to_call) {
 }
 
 TEST(Pickle, names_the_class_of_a_tensor_subclass) {
-  const auto p = run("ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\ncmy.package\nInt4Tensor\n)}tR.");
+  const auto p =
+      run("ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\ncmy.package\nInt4Tensor\n)}tR.");
   ASSERT_TRUE(p) << p.error().str();
   EXPECT_EQ(p->root->as<PyRefused>()->what, "tensor subclass my.package.Int4Tensor");
 }
@@ -110,14 +114,41 @@ TEST(Pickle, refuses_opcodes_that_tensors_do_not_need) {
 
 TEST(Pickle, holds_containers_that_contain_themselves) {
   // l = []; l.append(l); and a tuple and a dict in the same cycle
-  const auto p = run("]q\x00h\x00"s + "a}q\x01h\x00"s + "h\x01sh\x01\x86.");
+  const auto p = run("]q\x00h\x00"s + "a}q\x01h\x00"s + "h\x01s\x86.");
   ASSERT_TRUE(p) << p.error().str();
   EXPECT_EQ(p->root->as<PyTuple>()->items.size(), 2u);
 }
 
 TEST(Pickle, rejects_broken_stacks_and_memos) {
-  for (const std::string& code : {""s, "."s, "N"s, "NN."s, "(."s, "0."s, "t."s, "h\x00."s, "q\x00."s, "r\xff\xff\xff\x7f"s, "Nr\xff\xff\xff\x7f."s, "j\xff\xff\xff\xff."s, "NNs."s, "]Nu."s, "Na."s, "(N0."s, "(\x85."s, "NNR."s, "NQ."s, "Nb."s, "K"s, "\x8a\x09"s "123456789."s,
-                           "\x8b\xff\xff\xff\xff."s, "X\xff\xff\xff\xff"s "a."s, "ctorch"s, "NN\x93."s, "\x80\x09."s}) {
+  for (const std::string& code : {""s,
+                                  "."s,
+                                  "N"s,
+                                  "NN."s,
+                                  "(."s,
+                                  "0."s,
+                                  "t."s,
+                                  "h\x00."s,
+                                  "q\x00."s,
+                                  "r\xff\xff\xff\x7f"s,
+                                  "Nr\xff\xff\xff\x7f."s,
+                                  "j\xff\xff\xff\xff."s,
+                                  "NNs."s,
+                                  "]Nu."s,
+                                  "Na."s,
+                                  "(N0."s,
+                                  "(\x85."s,
+                                  "NNR."s,
+                                  "NQ."s,
+                                  "Nb."s,
+                                  "K"s,
+                                  "\x8a\x09"s
+                                  "123456789."s,
+                                  "\x8b\xff\xff\xff\xff."s,
+                                  "X\xff\xff\xff\xff"s
+                                  "a."s,
+                                  "ctorch"s,
+                                  "NN\x93."s,
+                                  "\x80\x09."s}) {
     const auto p = run(code);
     EXPECT_FALSE(p) << code;
   }
@@ -131,7 +162,9 @@ TEST(Pickle, survives_huge_counts_within_the_file_size) {
   // One long tuple named again and again must not be copied each time.
   std::string again = "(";
   for (int i = 0; i < 50000; ++i) again += num(1);
-  again += "tq\x00" "0"s;
+  again +=
+      "tq\x00"
+      "0"s;
   for (int i = 0; i < 5000; ++i) again += "ctorch._utils\n_rebuild_tensor_v2\n(NNh\x00NNNtR"s;
   EXPECT_FALSE(run(again + "."));
 }

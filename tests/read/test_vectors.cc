@@ -22,10 +22,13 @@ std::vector<std::string> case_names() {
   return out;
 }
 
+// By value: a loop over a temporary Result's content would outlive it.
+JsonArray list(JsonObject o, std::string_view key) { return array_member(o, key).value(); }
+JsonObject object(JsonObject o, std::string_view key) { return object_member(o, key).value(); }
 std::string text(JsonObject o, std::string_view key) { return std::string(string_member(o, key).value()); }
 std::vector<int64_t> ints(JsonObject o, std::string_view key) {
   std::vector<int64_t> out;
-  for (JsonValue v : array_member(o, key).value()) out.push_back(as_int(v, "int").value());
+  for (JsonValue v : list(o, key)) out.push_back(as_int(v, "int").value());
   return out;
 }
 
@@ -33,7 +36,8 @@ void expect_tensor(const ir::Tensor& t, JsonObject want, const std::string& what
   EXPECT_EQ(name(t.dtype), text(want, "dtype")) << what;
   EXPECT_EQ(t.sizes, ints(want, "sizes")) << what;
   EXPECT_EQ(t.strides, ints(want, "strides")) << what;
-  EXPECT_EQ(crc32_of(t.contiguous().bytes()), as_int(member(want, "crc32").value(), "crc32").value()) << what << ": other elements";
+  EXPECT_EQ(crc32_of(t.contiguous().bytes()), as_int(member(want, "crc32").value(), "crc32").value())
+      << what << ": other elements";
 }
 
 // "f32[?,6]", "int": sizes that depend on a symbol are "?".
@@ -71,7 +75,7 @@ void expect_program(const ir::Program& p, JsonObject want) {
   EXPECT_EQ(p.method, text(want, "method"));
 
   // Inputs and samples.
-  const JsonArray inputs = array_member(want, "inputs").value();
+  const JsonArray inputs = list(want, "inputs");
   ASSERT_EQ(p.inputs.size(), inputs.size());
   ASSERT_TRUE(p.sample_inputs);
   ASSERT_EQ(p.sample_inputs->leaves.size(), inputs.size());
@@ -94,18 +98,28 @@ void expect_program(const ir::Program& p, JsonObject want) {
       double d = 0;
       bool b = false;
       std::string_view s;
-      if (sample.is_null()) EXPECT_TRUE(std::holds_alternative<std::monostate>(got)) << leaf.name;
-      else if (!sample.get(b)) EXPECT_EQ(std::get<bool>(got), b) << leaf.name;
-      else if (!sample.get(n)) EXPECT_EQ(std::get<int64_t>(got), n) << leaf.name;
-      else if (!sample.get(d)) EXPECT_EQ(std::get<double>(got), d) << leaf.name;
-      else if (!sample.get(s)) EXPECT_EQ(std::get<std::string>(got), s) << leaf.name;
+      if (sample.is_null())
+        EXPECT_TRUE(std::holds_alternative<std::monostate>(got)) << leaf.name;
+      else if (!sample.get(b))
+        EXPECT_EQ(std::get<bool>(got), b) << leaf.name;
+      else if (!sample.get(n))
+        EXPECT_EQ(std::get<int64_t>(got), n) << leaf.name;
+      else if (!sample.get(d))
+        EXPECT_EQ(std::get<double>(got), d) << leaf.name;
+      else if (!sample.get(s))
+        EXPECT_EQ(std::get<std::string>(got), s) << leaf.name;
       // A fixed input is fixed to what the sample was.
       if (!leaf.value) {
-        if (sample.is_null()) EXPECT_TRUE(leaf.fixed.is_none());
-        else if (!sample.get(b)) EXPECT_EQ(leaf.fixed, ir::Arg(b));
-        else if (!sample.get(n)) EXPECT_EQ(leaf.fixed, ir::Arg(n));
-        else if (!sample.get(d)) EXPECT_EQ(leaf.fixed, ir::Arg(d));
-        else if (!sample.get(s)) EXPECT_EQ(leaf.fixed, ir::Arg(std::string(s)));
+        if (sample.is_null())
+          EXPECT_TRUE(leaf.fixed.is_none());
+        else if (!sample.get(b))
+          EXPECT_EQ(leaf.fixed, ir::Arg(b));
+        else if (!sample.get(n))
+          EXPECT_EQ(leaf.fixed, ir::Arg(n));
+        else if (!sample.get(d))
+          EXPECT_EQ(leaf.fixed, ir::Arg(d));
+        else if (!sample.get(s))
+          EXPECT_EQ(leaf.fixed, ir::Arg(std::string(s)));
       }
     }
     ++i;
@@ -113,17 +127,19 @@ void expect_program(const ir::Program& p, JsonObject want) {
 
   // Parameters, buffers, constants: by name, or tied to one that is there.
   std::vector<std::string> mutated;
-  for (JsonValue v : array_member(want, "mutated").value()) mutated.emplace_back(as_string(v, "name").value());
+  for (JsonValue v : list(want, "mutated")) mutated.emplace_back(as_string(v, "name").value());
   std::vector<const ir::Value*> held;
   for (const auto& list : {g.constants(), g.states()}) held.insert(held.end(), list.begin(), list.end());
-  for (const auto [fqn, fact] : object_member(want, "held").value()) {
+  for (const auto [fqn, fact] : object(want, "held")) {
     const ir::Value* found = nullptr;
     for (const ir::Value* v : held)
       if (v->name == fqn) found = v;
     const JsonObject f = as_object(fact, "tensor").value();
     if (!found)  // tied
       for (const ir::Value* v : held)
-        if (v->data->sizes == ints(f, "sizes") && crc32_of(v->data->contiguous().bytes()) == as_int(member(f, "crc32").value(), "crc").value()) found = v;
+        if (v->data->sizes == ints(f, "sizes") &&
+            crc32_of(v->data->contiguous().bytes()) == as_int(member(f, "crc32").value(), "crc").value())
+          found = v;
     ASSERT_TRUE(found) << fqn;
     expect_tensor(*found->data, f, std::string(fqn));
     const bool state = std::find(mutated.begin(), mutated.end(), fqn) != mutated.end();
@@ -131,17 +147,19 @@ void expect_program(const ir::Program& p, JsonObject want) {
   }
 
   // Nodes.
-  const JsonArray nodes = array_member(want, "nodes").value();
+  const JsonArray nodes = list(want, "nodes");
   ASSERT_EQ(g.nodes().size(), nodes.size());
   auto node = g.nodes().begin();
   for (JsonValue v : nodes) {
     const JsonArray pair = as_array(v, "node").value();
     EXPECT_EQ((*node)->name(), as_string(pair.at(0).value(), "op").value());
     std::vector<std::string> types, got;
-    for (JsonValue t : as_array(pair.at(1).value(), "types").value()) types.emplace_back(as_string(t, "type").value());
+    const JsonArray want_types = as_array(pair.at(1).value(), "types").value();
+    for (JsonValue t : want_types) types.emplace_back(as_string(t, "type").value());
     for (size_t r = 0; r < (*node)->num_results(); ++r) got.push_back(type_text((*node)->result(r)->type));
     ASSERT_EQ(got.size(), types.size()) << (*node)->name();
-    for (size_t r = 0; r < got.size(); ++r) EXPECT_TRUE(fits(got[r], types[r])) << (*node)->name() << ": " << got[r] << ", not " << types[r];
+    for (size_t r = 0; r < got.size(); ++r)
+      EXPECT_TRUE(fits(got[r], types[r])) << (*node)->name() << ": " << got[r] << ", not " << types[r];
     ASSERT_TRUE((*node)->origin);
     EXPECT_FALSE((*node)->origin->name.empty());
     ++node;
@@ -149,17 +167,19 @@ void expect_program(const ir::Program& p, JsonObject want) {
 
   // Outputs and ranges.
   size_t user = 0;
-  for (const auto [kind, count] : object_member(want, "outputs").value())
+  for (const auto [kind, count] : object(want, "outputs"))
     if (kind == "USER_OUTPUT") user = static_cast<size_t>(as_int(count, "count").value());
   EXPECT_EQ(g.outputs.size(), user);
   EXPECT_EQ(p.outputs.size(), user);
   EXPECT_EQ(g.writes.size(), mutated.size());
   for (size_t k = 0; k < g.writes.size(); ++k) EXPECT_EQ(g.writes[k].target->name, mutated[k]);
   size_t ranges = 0;
-  for (const auto [key, range] : object_member(want, "ranges").value()) {
+  for (const auto [key, range] : object(want, "ranges")) {
     ++ranges;
     const JsonArray bounds = as_array(range, "range").value();
-    const auto bound = [&](size_t at, int64_t none) { return bounds.at(at).value().is_null() ? none : as_int(bounds.at(at).value(), "bound").value(); };
+    const auto bound = [&](size_t at, int64_t none) {
+      return bounds.at(at).value().is_null() ? none : as_int(bounds.at(at).value(), "bound").value();
+    };
     ir::Range got{1, 0};
     if (auto it = p.ranges.find(std::string(key)); it != p.ranges.end()) got = it->second;
     for (const auto& [d, r] : p.expression_ranges)
@@ -178,7 +198,8 @@ TEST_P(Vector, is_read_as_pytorch_describes_it) {
   ASSERT_EQ(r->size(), want.size());
   for (JsonValue w : want) {  // the archive's order may differ
     const JsonObject o = as_object(w, "program").value();
-    const auto p = std::find_if(r->begin(), r->end(), [&](const ir::Program& x) { return x.method == text(o, "method"); });
+    const auto p =
+        std::find_if(r->begin(), r->end(), [&](const ir::Program& x) { return x.method == text(o, "method"); });
     ASSERT_NE(p, r->end());
     expect_program(*p, o);
   }
@@ -220,7 +241,8 @@ TEST(Read, misaligned_weights_are_copied_to_aligned_memory) {
     const auto owner = std::make_shared<const std::vector<char>>(moved.begin(), moved.end());
     const auto r = read_pt2_bytes(std::as_bytes(std::span(*owner)).subspan(shift), owner);
     ASSERT_TRUE(r) << r.error().str();
-    for (const ir::Value* v : (*r)[0].graph->constants()) EXPECT_EQ(reinterpret_cast<uintptr_t>(v->data->data) % size_of(v->data->dtype), 0u);
+    for (const ir::Value* v : (*r)[0].graph->constants())
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(v->data->data) % size_of(v->data->dtype), 0u);
   }
 }
 

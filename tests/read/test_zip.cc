@@ -46,9 +46,7 @@ TEST(Zip, rejects_what_is_no_archive) {
   expect_malformed(std::string(100000, 'P'), "no end record");
 }
 
-TEST(Zip, rejects_a_repeated_name) {
-  expect_malformed(make_zip({{"a", "first"}, {"a", "second"}}), "occurs twice");
-}
+TEST(Zip, rejects_a_repeated_name) { expect_malformed(make_zip({{"a", "first"}, {"a", "second"}}), "occurs twice"); }
 
 TEST(Zip, rejects_overlapping_entries) {
   expect_malformed(lying([](auto& r) {
