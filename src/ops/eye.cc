@@ -19,6 +19,12 @@ std::vector<OpDef> define_eye() {
       if (is_float(c.dtype("dtype").value_or(kDefaultFloat))) return float_point([](const auto& in, Index at) { return typename std::decay_t<decltype(in)>::F(at[0] == at[1]); });
       return int_point([](const In&, Index at) { return int64_t{at[0] == at[1]}; });
     };
+    // Where the row's number is the column's.
+    d.decompose = [](const ir::Node& n, Builder& b) {
+      const ir::Arg rows = n.arg("n"), columns = n.op().schema.index_of("m") >= 0 ? n.arg("m") : rows;
+      ir::Value* same = b("aten.eq.Tensor", {b("aten.unsqueeze", {b("aten.arange", {rows}), 1}), b("aten.arange", {columns})});
+      return b.done({b("aten._to_copy", {same, n.result()->tensor()->dtype})});
+    };
     all.push_back(std::move(d));
   }
   return all;

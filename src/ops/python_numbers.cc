@@ -110,7 +110,7 @@ bool choose(const std::vector<Scalar>& x, Scalar& r) {
 
 std::vector<OpDef> define_python_numbers() {
   std::vector<OpDef> all;
-  const auto add = [&](const char* schema, KindRule kind, DimRule dim, Evaluate evaluate, const char* stock = "") {
+  const auto add = [&](const char* schema, KindRule kind, DimRule dim, Evaluate evaluate, const char* stock = "") -> OpDef& {
     OpDef d;
     d.schema_text = schema;
     d.infer = [kind, dim](const Call& c) -> Result<Types> {
@@ -131,6 +131,7 @@ std::vector<OpDef> define_python_numbers() {
     };
     d.stock = stock;
     all.push_back(std::move(d));
+    return all.back();
   };
   // Arithmetic.
   add("_operator::add(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return a + b; }>, both<wrap_add, [](double a, double b) { return a + b; }>, "executorch_prim::add.Scalar");
@@ -140,20 +141,48 @@ std::vector<OpDef> define_python_numbers() {
   add("_operator::mod(Scalar a, Scalar b) -> Scalar", wider, divisible<[](const Dim& a, const Dim& b) { return mod(a, b); }>,
       divided<[](int64_t a, int64_t b) { return wrap_sub(a, wrap_mul(int_div_floor(a, b), b)); }, [](double a, double b) { return a - b * std::floor(a / b); }>, "executorch_prim::mod.Scalar");
   add("_operator::truediv(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kFloat>, nullptr, divided<nullptr, [](double a, double b) { return a / b; }>, "executorch_prim::truediv.Scalar");
-  add("_operator::pow(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return pow(a, b); }>, power);
+  add("_operator::pow(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return pow(a, b); }>, power).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    // Small constant exponents only.
+    const ir::Arg exponent = n.arg("b");
+    const auto* e = exponent.i();
+    if (!e || *e < 2 || *e > 4 || !n.arg("a").value()) return std::vector<ir::Value*>{};
+    ir::Value* r = b("_operator.mul", {n.arg("a"), n.arg("a")});
+    for (int64_t k = 2; k < *e; ++k) r = b("_operator.mul", {r, n.arg("a")});
+    return b.done({r});
+  };
   add("_operator::neg(Scalar a) -> Scalar", wider, negated, unary<[](int64_t a) { return wrap_sub(0, a); }, [](double a) { return -a; }>, "executorch_prim::neg.Scalar");
-  add("_operator::pos(Scalar a) -> Scalar", wider, same, unary<[](int64_t a) { return a; }, [](double a) { return a; }>);
-  add("_operator::lshift(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kInt>, nullptr, shift<true>);
-  add("_operator::rshift(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kInt>, nullptr, shift<false>);
+  add("_operator::pos(Scalar a) -> Scalar", wider, same, unary<[](int64_t a) { return a; }, [](double a) { return a; }>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    return n.arg("a").value() ? b.done({n.arg("a").value()}) : std::vector<ir::Value*>{};
+  };
+  add("_operator::lshift(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kInt>, nullptr, shift<true>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    const ir::Arg bits = n.arg("b");
+    const auto* e = bits.i();
+    if (!e || *e < 0 || *e > 62) return std::vector<ir::Value*>{};
+    return b.done({b("_operator.mul", {n.arg("a"), int64_t{1} << *e})});
+  };
+  add("_operator::rshift(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kInt>, nullptr, shift<false>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    const ir::Arg bits = n.arg("b");
+    const auto* e = bits.i();
+    if (!e || *e < 0 || *e > 62) return std::vector<ir::Value*>{};
+    return b.done({b("_operator.floordiv", {n.arg("a"), int64_t{1} << *e})});
+  };
   // Comparisons and logic.
   add("_operator::eq(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a == b; }>, "executorch_prim::eq.Scalar");
-  add("_operator::ne(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a != b; }>);
+  add("_operator::ne(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a != b; }>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    return b.done({b("torch.sym_not", {b("_operator.eq", {n.arg("a"), n.arg("b")})})});
+  };
   add("_operator::lt(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a < b; }>, "executorch_prim::lt.Scalar");
   add("_operator::le(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a <= b; }>, "executorch_prim::le.Scalar");
   add("_operator::gt(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return (a > b); }>, "executorch_prim::gt.Scalar");
   add("_operator::ge(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a >= b; }>, "executorch_prim::ge.Scalar");
-  add("_operator::and_(Scalar a, Scalar b) -> Scalar", bitwise, nullptr, both<[](int64_t a, int64_t b) { return a & b; }, nullptr>);
-  add("_operator::or_(Scalar a, Scalar b) -> Scalar", bitwise, nullptr, both<[](int64_t a, int64_t b) { return a | b; }, nullptr>);
+  add("_operator::and_(Scalar a, Scalar b) -> Scalar", bitwise, nullptr, both<[](int64_t a, int64_t b) { return a & b; }, nullptr>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    if (bitwise(kinds(Call::of(n))) != ScalarKind::kBool) return std::vector<ir::Value*>{};
+    return b.done({b("torch.sym_ite", {n.arg("a"), n.arg("b"), false})});
+  };
+  add("_operator::or_(Scalar a, Scalar b) -> Scalar", bitwise, nullptr, both<[](int64_t a, int64_t b) { return a | b; }, nullptr>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    if (bitwise(kinds(Call::of(n))) != ScalarKind::kBool) return std::vector<ir::Value*>{};
+    return b.done({b("torch.sym_ite", {n.arg("a"), true, n.arg("b")})});
+  };
   add("torch::sym_not(Scalar a) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, unary<[](int64_t a) -> int64_t { return a == 0; }, [](double a) -> double { return a == 0; }>, "executorch_prim::sym_not.Scalar");
   add("torch::sym_max(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return max(a, b); }>, both<[](int64_t a, int64_t b) { return std::max(a, b); }, [](double a, double b) { return std::max(a, b); }>, "executorch_prim::sym_max.Scalar");
   add("torch::sym_min(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return min(a, b); }>, both<[](int64_t a, int64_t b) { return std::min(a, b); }, [](double a, double b) { return std::min(a, b); }>, "executorch_prim::sym_min.Scalar");
@@ -164,7 +193,9 @@ std::vector<OpDef> define_python_numbers() {
   add("torch::sym_int(Scalar a) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::trunc(a); }>, "executorch_prim::sym_int.Scalar");
   add("math::trunc(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::trunc(a); }>, "executorch_prim::trunc.Scalar");
   add("math::ceil(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::ceil(a); }>, "executorch_prim::ceil.Scalar");
-  add("math::floor(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::floor(a); }>);
+  add("math::floor(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::floor(a); }>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    return b.done({b("torch.sym_int", {b("_operator.floordiv", {n.arg("x"), 1})})});
+  };
   add("builtins::round(Scalar number) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::nearbyint(a); }>, "executorch_prim::round.Scalar");
 
   OpDef sum;
@@ -178,6 +209,13 @@ std::vector<OpDef> define_python_numbers() {
     int64_t total = 0;
     for (int64_t i : c.ints("args")) total = wrap_add(total, i);
     return std::vector<Scalar>{{ir::ScalarKind::kInt, total, static_cast<double>(total)}};
+  };
+  sum.decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+    const ir::Arg list = n.arg("args");
+    if (!list.list() || list.list()->size() < 2) return std::vector<ir::Value*>{};
+    ir::Arg total = list.list()->front();
+    for (size_t k = 1; k < list.list()->size(); ++k) total = b("_operator.add", {total, (*list.list())[k]});
+    return b.done({total.value()});
   };
   all.push_back(std::move(sum));
   return all;
