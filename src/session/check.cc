@@ -16,9 +16,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
-// The value of a node of the original program, by the exporter's name.
+// A result of a node of the original program.
 struct Observed {
-  std::string name;
+  std::string name;  // the value's, which is the exporter's
   const ir::Node* node = nullptr;
   Value value;
 };
@@ -65,10 +65,11 @@ class Checker {
     o.state = &state;
     if (observed)
       o.observe = [&](const ir::Node& n, std::span<const interp::Datum> results) {
-        if (!n.origin || n.origin->name.empty() || results.size() != 1) return;
-        const ir::Tensor* t = interp::tensor(results[0]);
-        // A copy: an in-place op may write to the storage later.
-        if (t && is_float(t->dtype)) observed->push_back({n.origin->name, &n, to_host(*t).copy()});
+        for (size_t i = 0; i < results.size(); ++i) {
+          const ir::Tensor* t = interp::tensor(results[i]);
+          // A copy: an in-place op may write to the storage later.
+          if (t && is_float(t->dtype)) observed->push_back({n.result(i)->name, &n, to_host(*t).copy()});
+        }
       };
     EW_ASSIGN(const auto result, interp::run(program_, leaves, o));
     std::vector<Value> outputs;
@@ -149,8 +150,8 @@ class Checker {
       if (it == by_name.end()) continue;
       Measure m = compare(*it->second, value.value, scaled(value.value));
       if (m.agree) continue;
-      const ir::Origin& origin = *value.node->origin;
-      return FirstDifference{value.name, value.node->name(), origin.module_path, origin.stack_trace, std::move(m)};
+      const ir::Origin origin = value.node->origin ? *value.node->origin : ir::Origin();
+      return FirstDifference{origin.name.empty() ? value.name : origin.name, value.node->name(), origin.module_path, origin.stack_trace, std::move(m)};
     }
     return std::nullopt;
   }

@@ -430,7 +430,7 @@ def broken_files_have_status_three(folder):
     broken = folder + "/broken"
     for source in (data("mlp.pt2"), model):
         content = pathlib.Path(source).read_bytes()
-        for cut in (0, 1, 10, len(content) // 3, len(content) // 2, len(content) - 30):
+        for cut in (0, 1, 10, len(content) // 3, len(content) // 2, 3 * len(content) // 4):
             pathlib.Path(broken).write_bytes(content[:cut])
             edgewright("inspect", broken, status=MALFORMED)
             edgewright("run", broken, "--inputs", data("mlp_in.safetensors"), status=MALFORMED)

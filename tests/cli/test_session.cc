@@ -3,12 +3,12 @@
 
 #include <cmath>
 
+#include "driver/compile.h"
 #include "session/calls.h"
 #include "session/check.h"
-#include "session/json.h"
 #include "session/convert.h"
+#include "session/json.h"
 #include "session/source.h"
-#include "driver/compile.h"
 
 namespace edgewright::session {
 namespace {
@@ -140,9 +140,10 @@ Result<CheckResult> check_with_fault(const char* op, const std::set<std::string>
   const ir::Program wrong = clone(original);
   for (ir::Node* n : wrong.graph->snapshot()) {
     if (!n->is("aten.relu")) continue;
-    ir::Node* other = wrong.graph->add(*ops::find(op), n->args(), {n->result()->type}, n, n->origin, n->result()->name);
+    ir::Node* other = wrong.graph->add(*ops::find(op), n->args(), {n->result()->type}, n, n->origin);
     wrong.graph->replace_all_uses(n->result(), other->result());
     wrong.graph->erase(n);
+    EW_CHECK(wrong.graph->rename(other->result(), "relu"));
   }
   EW_ASSIGN(const auto calls, gather(signature_of(original), {}, to_values(*original.sample_inputs)));
   driver::CompileOptions o;
