@@ -1,14 +1,33 @@
 // src/ops/as_strided.cc - the base's storage under any sizes and strides. Depends on ops/view_rules.h.
 //
-// A value has no strides here, so the base is taken to be contiguous and to begin its storage; whoever tracks aliases has to
-// refuse as_strided of anything else.
+// Sizes and strides count from the start of the storage, which a value does not know: the base has to be contiguous and all of its
+// storage. What the exporter recorded (strides, and the views that the base was made by) tells where it is not.
 #include "ops/view_rules.h"
 
 namespace edgewright::ops {
 namespace {
 
-// [as_strided.1] As many strides as sizes, none negative. [as_strided.2] Every element lies inside the base.
+// False where `v` is known to be less than its storage in row-major order: its strides say so, or it is part of another tensor.
+bool is_whole_storage(const ir::Value* v) {
+  while (v && v->tensor() && is_static(v->tensor()->shape)) {
+    const auto sizes = ir::static_sizes(v->tensor()->shape);
+    if (v->strides.size() == sizes.size()) {
+      int64_t step = 1;
+      for (size_t d = sizes.size(); d-- > 0; step *= sizes[d])
+        if (sizes[d] > 1 && v->strides[d] != step) return false;
+    }
+    const OpDef* d = v->producer ? def(*v->producer) : nullptr;
+    if (!d || (d->view_of.empty() && !d->functional)) return true;
+    const ir::Value* base = v->producer->args()[0].value();
+    if (!base || !base->tensor() || !(numel(base->tensor()->shape) == numel(v->tensor()->shape))) return false;
+    v = base;
+  }
+  return true;
+}
+
+// [as_strided.3] The base is all of its storage. [as_strided.1] As many strides as sizes, none negative. [as_strided.2] Every element lies inside the base.
 std::vector<Layout> as_strided(const Call& c, const Layout& base) {
+  if (c.num_operands() > 0 && !is_whole_storage(c.value(0))) c.error("[as_strided.3] the base is a part or a permutation of its storage");
   Layout out{c.dims("size"), c.dims("stride"), c.has("storage_offset") ? c.dim("storage_offset") : Dim(0)};
   if (out.sizes.size() != out.strides.size()) {
     c.error(fmt::format("[as_strided.1] {} sizes, {} strides", out.sizes.size(), out.strides.size()));

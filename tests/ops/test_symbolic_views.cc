@@ -76,6 +76,24 @@ TEST_F(SymbolicViews, a_mask_gives_an_unknown_size) {
   EXPECT_FALSE(y->tensor()->shape[0].is_constant());
   EXPECT_EQ(y->tensor()->shape[1], Dim(3));
 }
+// as_strided counts from the start of the storage: a part of it, or a permutation, is no base for it.
+TEST_F(SymbolicViews, as_strided_refuses_a_base_that_is_not_its_storage) {
+  ir::Value* x = input({4, 4});
+  x->strides = {4, 1};
+  const auto strided = [&](ir::Value* base) {
+    Builder b(g_, nullptr);
+    return b("aten.as_strided", {base, ir::Arg::ints({3}), ir::Arg::ints({1})}) != nullptr;
+  };
+  ir::Value* t = b_("aten.t", {x});
+  t->strides = {1, 4};
+  ir::Value* rows = b_("aten.slice.Tensor", {x, 0, 1});
+  rows->strides = {4, 1};
+  EXPECT_TRUE(strided(x));
+  EXPECT_TRUE(strided(b_("aten.view", {x, ir::Arg::ints({16})})));
+  EXPECT_TRUE(strided(b_("aten.add.Tensor", {rows, rows})));
+  EXPECT_FALSE(strided(t));
+  EXPECT_FALSE(strided(rows));
+}
 // The base's new value has the base's type also where nothing is known of its sizes.
 TEST_F(SymbolicViews, scatter_back_keeps_the_type) {
   const auto check = [&](ir::Value* base, std::string_view op, std::vector<ir::Arg> more) {
