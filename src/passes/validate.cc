@@ -180,7 +180,7 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
     size_t judged = 0;
     const auto strides = ir::contiguous_strides(sizes);
     for (int64_t place : places) {
-      if (n > kAllElements && ++judged > kChosenElements && lazy.count() > kCheap) break;
+      if (n > kAllElements && ++judged > kChosenElements && (fill != Fill::kExtremes || lazy.count() > kCheap)) break;
       ops::IndexBuffer at{};
       for (size_t d = 0; d < sizes.size(); ++d) at[d] = place / strides[d] % sizes[d];
       const ops::Index index(at.data(), sizes.size());
