@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <set>
 
 #include "interp/compare.h"
@@ -39,6 +40,7 @@ constexpr int64_t kCheap = 250;           // element operations
 constexpr int64_t kMaxElements = 100000;  // evaluated one by one in a round
 constexpr int64_t kSmallRange = 64;        // of a symbolic dim, whose largest value is tried too
 constexpr int64_t kMaxWhole = 1 << 18;     // element operations of a graph that is judged whole
+constexpr int64_t kPoolPeriod = 65521;
 constexpr int64_t kMaxPool = int64_t{1} << 26;
 
 // Both regions on whole tensors, in the interpreter's own arithmetic (double, rounded to the dtype at each node): the errors of one
@@ -99,7 +101,9 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
     pool = ir::Tensor::empty(dtype, {std::max<int64_t>(need, 1 << 16)});
     static constexpr double kSpecials[] = {0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 3e-39, 1e-20, 1e4, -1e4, 0.5, -0.5, 6.0, 3.0, -3.0, 2.0, 0.5, 2.5, -1.5};
     static constexpr int64_t kInts[] = {1, -1, 2, -2, 3, -3, 7, -7, 5, 100, -100, (1 << 24) + 1};
-    for (int64_t i = 0; i < pool.numel(); ++i) {
+    // Beyond the period the numbers repeat; it is a prime, so that no two rows of a tensor are equal for its sake.
+    const int64_t period = std::min(pool.numel(), kPoolPeriod);
+    for (int64_t i = 0; i < period; ++i) {
       const uint64_t h = mix(static_cast<uint64_t>(i));
       double v = normal(h);
       if (fill == Fill::kExtremes) v = kSpecials[h % std::size(kSpecials)];
@@ -109,6 +113,8 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
       else if (fill == Fill::kExtremes && is_int(dtype)) ir::store_i(dtype, pool.mutable_data(), i, kInts[h % std::size(kInts)]);
       else ir::store_i(dtype, pool.mutable_data(), i, static_cast<int64_t>(h % (is_bool(dtype) || fill == Fill::kNormal ? 2 : 3)));  // also good as indices
     }
+    const size_t bytes = static_cast<size_t>(period) * size_of(dtype);
+    for (size_t at = bytes; at < pool.nbytes(); at += bytes) std::memcpy(pool.mutable_data() + at, pool.data, std::min(bytes, pool.nbytes() - at));
   }
   t.data = pool.data + (mix(seed) % kPoolSlack) * size_of(dtype);
   t.owner = pool.owner;
