@@ -22,8 +22,8 @@ std::byte* Scratch::get(uint64_t bytes) {
 }
 
 namespace {
-const EValue kNoneValue;
-const Tensor kStandIn;  // 1 element, no data: ok() stops a kernel before it reads it
+const EValue kNoneValue{};
+const Tensor kStandIn{};  // 1 element, no data: ok() stops a kernel before it reads it
 }  // namespace
 
 const EValue& Call::at(size_t i) {
