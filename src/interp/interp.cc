@@ -139,7 +139,7 @@ class Machine {
   bool copies_here(const ir::Node& n, const Operands& of) const {
     if (overwritten_.empty()) return false;
     const bool contiguous = n.is("aten.contiguous");
-    if (!contiguous && !n.is("aten.reshape") && !n.is("aten.flatten.using_ints") && !n.is("aten._reshape_alias")) return false;
+    if (!contiguous && !ops::views_or_copies(n)) return false;
     const ir::Value* self = n.args().empty() ? nullptr : n.args()[0].value();
     const ir::Tensor* t = self ? tensor(*of(self)) : nullptr;
     const auto* declared = self ? self->tensor() : nullptr;

@@ -27,6 +27,10 @@ std::optional<std::vector<int64_t>> reshape_strides(std::span<const int64_t> siz
 inline bool reshape_is_view(std::span<const int64_t> sizes, std::span<const int64_t> strides, std::span<const int64_t> new_sizes) {
   return reshape_strides(sizes, strides, new_sizes).has_value();
 }
+// Ops that give a view where reshape_is_view allows one and a copy otherwise.
+inline bool views_or_copies(const ir::Node& n) {
+  return n.is("aten.reshape") || n.is("aten.reshape_as") || n.is("aten.ravel") || n.is("aten.flatten.using_ints") || n.is("aten._reshape_alias");
+}
 // `wanted` with its -1 (at most one) replaced so that the number of elements is that of `self`. Errors are recorded in `c`.
 Shape resolve_sizes(const Call& c, const Shape& self, Shape wanted);
 // The view of `base` with these sizes. Strides are worked out where shapes are static; a base that would need a copy gives

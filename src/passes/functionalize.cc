@@ -99,7 +99,7 @@ class Functionalizer {
 
   // Whether the result of a view op shares its operand's storage.
   bool aliases(const Node& n) const {
-    if (!n.is("aten.reshape") && !n.is("aten.contiguous") && !n.is("aten.flatten.using_ints") && !n.is("aten._reshape_alias")) return true;
+    if (!n.is("aten.contiguous") && !ops::views_or_copies(n)) return true;
     const Value *from = n.inputs()[0], *to = n.result();
     const auto a = sizes_of(from), b = sizes_of(to);
     if (!a || !b || from->strides.size() != a->size()) return true;  // dynamic shapes: exported inputs are contiguous

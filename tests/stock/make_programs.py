@@ -61,6 +61,16 @@ class Counter(nn.Module):
         return y
 
 
+class Aliases(nn.Module):
+    """Writes through what is a view for one layout and a copy for another."""
+
+    def forward(self, x):
+        y, z = x.clone(), x.clone()
+        y.ravel().mul_(2), y.t().ravel().add_(1), y.t().reshape(-1).add_(1), y.t().contiguous().add_(1), y.t().flatten().add_(1)
+        z.view(-1)[1:3].mul_(3), z.t().reshape_as(x).add_(5), z.reshape_as(x).sub_(1), z.t()[0].unsqueeze(0).add_(7)
+        return y, z
+
+
 class Linears(nn.Module):
     """A plain linear, one on a transposed input, one whose weight comes through arithmetic, addmm with alpha and beta."""
 
@@ -100,6 +110,7 @@ mask = torch.zeros(2, 7, dtype=torch.bool)
 mask[1, 4:] = True
 make("attention", Attention(), torch.randint(0, 20, (2, 7)), mask)
 make("counter", Counter(), torch.randn(4, 3))
+make("aliases", Aliases(), torch.randn(4, 4))
 make("linears", Linears(), torch.randn(6, 6))
 make("dynamic", nn.Sequential(nn.Linear(5, 4), nn.Softplus()), torch.randn(3, 5), dynamic=({0: torch.export.Dim("n", min=2, max=9)},))
 (OUT / "torch.txt").write_text(torch.__version__ + "\n")
