@@ -11,9 +11,9 @@ class Loaded : public Model {
  public:
   // Like run(), with the extra outputs of CompileOptions::expose at the end.
   virtual Result<std::vector<Value>> run_all(const std::vector<Value>& inputs) = 0;
-  // The same without the copy of the outputs, for measuring; set_inputs() first.
-  virtual Result<void> set_inputs(const std::vector<Value>& inputs) = 0;
-  virtual Result<void> execute() = 0;
+  // The same without the check of the inputs and the copy of the outputs, for measuring. A program may reuse the memory of its
+  // inputs, so that each run needs them anew.
+  virtual Result<void> run_unchecked(const std::vector<Value>& inputs) = 0;
 };
 
 // Compiles the program in memory (rewriting it) and loads it. Errors: those of driver::compile; kInternal where the runtime

@@ -33,16 +33,12 @@ class LoadedModel final : public Loaded {
   uint64_t arena_bytes() const override { return method_->arena_bytes(); }
   void reset_state() override { method_->reset_state(); }
 
-  Result<void> set_inputs(const std::vector<Value>& inputs) override {
-    EW_TRY(check(signature_, inputs));
+  Result<void> run_unchecked(const std::vector<Value>& inputs) override {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (signature_.inputs[i].fixed) continue;  // checked; the file holds the same
+      if (signature_.inputs[i].fixed) continue;  // the file holds the same
       const Result<void> set = set_input(i, inputs[i]);
       if (!set) return with_note(set.error(), fmt::format("input {}", i));
     }
-    return {};
-  }
-  Result<void> execute() override {
     auto done = method_->execute();
     // In a file that we have just written, what the runtime finds malformed is no fault of the user's.
     if (!done && report_ && done.error().code == Code::kMalformed) done.error().code = Code::kInternal;
@@ -50,8 +46,8 @@ class LoadedModel final : public Loaded {
   }
 
   Result<std::vector<Value>> run_all(const std::vector<Value>& inputs) override {
-    EW_TRY(set_inputs(inputs));
-    EW_TRY(execute());
+    EW_TRY(check(signature_, inputs));
+    EW_TRY(run_unchecked(inputs));
     std::vector<Value> all;
     for (size_t i = 0; i < method_->num_outputs(); ++i) all.push_back(output(i));
     return all;
