@@ -99,36 +99,16 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
   Result<void> conv2d(V x, V w, V b, V y, const Window& win, uint32_t groups, Clamp c) override {
     EW_TRY(Base::conv2d(x, w, b, y, win, groups, c));
-    xnn::Node n{.kind = NodeKind::kConv2d, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}};
-    n.conv = window(win);
-    n.conv.groups = groups;
-    n.conv.group_input_channels = channels(x) / groups;
-    n.conv.group_output_channels = channels(y) / groups;
-    add(std::move(n), c);
-    return {};
+    return convolution(NodeKind::kConv2d, x, w, b, y, win, {groups, channels(x) / groups, channels(y) / groups}, c);
   }
   Result<void> depthwise_conv2d(V x, V w, V b, V y, const Window& win, uint32_t ch, uint32_t multiplier, Clamp c) override {
     EW_TRY(Base::depthwise_conv2d(x, w, b, y, win, ch, multiplier, c));
     // The payload gives a depthwise convolution as groups of one input channel each.
-    xnn::Node n{.kind = NodeKind::kDepthwiseConv2d, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}};
-    n.conv = window(win);
-    n.conv.groups = ch;
-    n.conv.group_input_channels = 1;
-    n.conv.group_output_channels = multiplier;
-    add(std::move(n), c);
-    return {};
+    return convolution(NodeKind::kDepthwiseConv2d, x, w, b, y, win, {ch, 1, multiplier}, c);
   }
   Result<void> deconv2d(V x, V w, V b, V y, const Window& win, uint32_t groups, Clamp c) override {
     EW_TRY(Base::deconv2d(x, w, b, y, win, groups, c));
-    xnn::Node n{.kind = NodeKind::kConvTranspose2d, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}};
-    n.conv = window(win);
-    n.conv.groups = groups;
-    n.conv.group_input_channels = channels(x) / groups;
-    n.conv.group_output_channels = channels(y) / groups;
-    n.conv.adjustment_height = win.output_padding[0];
-    n.conv.adjustment_width = win.output_padding[1];
-    add(std::move(n), c);
-    return {};
+    return convolution(NodeKind::kConvTranspose2d, x, w, b, y, win, {groups, channels(x) / groups, channels(y) / groups}, c);
   }
   Result<void> max_pool2d(V x, V y, const Window& w, Clamp c) override {
     EW_TRY(Base::max_pool2d(x, y, w, c));
@@ -252,6 +232,20 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     return it->second;
   }
   static uint32_t channels(V v) { return static_cast<uint32_t>(v->tensor()->shape.back().value()); }
+  struct Groups {
+    uint32_t count, inputs, outputs;  // channels of each
+  };
+  Result<void> convolution(NodeKind kind, V x, V w, V b, V y, const Window& win, Groups g, Clamp c) {
+    xnn::Node n{.kind = kind, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}};
+    n.conv = window(win);
+    n.conv.groups = g.count;
+    n.conv.group_input_channels = g.inputs;
+    n.conv.group_output_channels = g.outputs;
+    n.conv.adjustment_height = win.output_padding[0];
+    n.conv.adjustment_width = win.output_padding[1];
+    add(std::move(n), c);
+    return {};
+  }
   static xnn::ConvParams window(const Window& w) {
     xnn::ConvParams p;
     p.padding_top = w.pad_top;
