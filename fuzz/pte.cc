@@ -1,8 +1,9 @@
 // A .pte file: loaded with all that a run needs, then run once on zeros.
+#include "format/pte.h"
+
 #include <cstdint>
 
 #include "base/checked.h"
-#include "format/pte.h"
 #include "runtime/program.h"
 
 using namespace edgewright;
@@ -22,7 +23,8 @@ static bool modest(const pte::Program& p) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto parsed = pte::parse({reinterpret_cast<const std::byte*>(data), size});
   if (!parsed || !modest(*parsed)) return 0;
-  const auto program = runtime::Program::load({reinterpret_cast<const std::byte*>(data), size}, nullptr, {.max_instructions = 1000});
+  const auto program =
+      runtime::Program::load({reinterpret_cast<const std::byte*>(data), size}, nullptr, {.max_instructions = 1000});
   if (!program) return 0;
   for (const std::string& name : (*program)->method_names()) {
     const auto method = (*program)->method(name);

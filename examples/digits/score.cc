@@ -37,7 +37,8 @@ void draw(const std::vector<float>& images, const std::vector<int64_t>& labels, 
     std::puts(line.c_str());
   }
   std::string line = "  ";
-  for (int64_t i = 0; i < kDrawn; ++i) line += fmt::format("{:<10}", fmt::format("-> {}{}", guesses[i], guesses[i] == labels[i] ? "" : " wrong"));
+  for (int64_t i = 0; i < kDrawn; ++i)
+    line += fmt::format("{:<10}", fmt::format("-> {}{}", guesses[i], guesses[i] == labels[i] ? "" : " wrong"));
   std::puts(line.c_str());
 }
 
@@ -52,7 +53,8 @@ Result<void> score(char** argv) {
   for (auto row = logits.begin(); row != logits.end(); row += kClasses)
     guesses.push_back(std::max_element(row, row + kClasses) - row);
   draw(images, labels, guesses);
-  const auto right = std::inner_product(labels.begin(), labels.end(), guesses.begin(), int64_t{0}, std::plus<>(), std::equal_to<>());
+  const auto right =
+      std::inner_product(labels.begin(), labels.end(), guesses.begin(), int64_t{0}, std::plus<>(), std::equal_to<>());
   fmt::print("accuracy: {} of {} held-out digits right ({:.1f} %)\n", right, count, 100.0 * right / count);
   return {};
 }

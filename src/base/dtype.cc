@@ -5,9 +5,11 @@
 namespace edgewright {
 
 std::optional<DType> dtype_from_name(std::string_view s) {
-  static constexpr std::array kAll = {DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16, DType::f32, DType::f64,
-                                      DType::c32, DType::c64, DType::c128, DType::b8, DType::qi8, DType::qu8, DType::qi32, DType::bf16,
-                                      DType::f8e5m2, DType::f8e4m3fn, DType::f8e5m2fnuz, DType::f8e4m3fnuz, DType::u16, DType::u32, DType::u64};
+  static constexpr std::array kAll = {DType::u8,   DType::i8,     DType::i16,      DType::i32,        DType::i64,
+                                      DType::f16,  DType::f32,    DType::f64,      DType::c32,        DType::c64,
+                                      DType::c128, DType::b8,     DType::qi8,      DType::qu8,        DType::qi32,
+                                      DType::bf16, DType::f8e5m2, DType::f8e4m3fn, DType::f8e5m2fnuz, DType::f8e4m3fnuz,
+                                      DType::u16,  DType::u32,    DType::u64};
   for (DType t : kAll)
     if (name(t) == s) return t;
   return std::nullopt;
@@ -28,11 +30,13 @@ uint16_t double_to_half(double d) {
   const double a = std::fabs(d);
   if (std::isnan(d)) return sign | 0x7e00;
   if (a >= 65520.0) return sign | 0x7c00;
-  if (a < 6.103515625e-05) return sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(a, 24)));  // subnormal; a carry gives the smallest normal
+  if (a < 6.103515625e-05)
+    return sign |
+           static_cast<uint16_t>(std::nearbyint(std::ldexp(a, 24)));  // subnormal; a carry gives the smallest normal
   int e;
-  const double m = std::frexp(a, &e);  // a = m * 2^e, m in [0.5, 1)
+  const double m = std::frexp(a, &e);                                       // a = m * 2^e, m in [0.5, 1)
   const auto q = static_cast<uint32_t>(std::nearbyint(std::ldexp(m, 11)));  // in [1024, 2048]
-  return sign | static_cast<uint16_t>(((e + 14) << 10) + (q - 1024));  // q = 2048 carries into the exponent
+  return sign | static_cast<uint16_t>(((e + 14) << 10) + (q - 1024));       // q = 2048 carries into the exponent
 }
 
 uint16_t double_to_bf16(double d) {

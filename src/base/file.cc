@@ -77,7 +77,8 @@ Result<void> write_file(const std::string& path, const std::function<Result<void
   }
   if (::close(fd) != 0 && r) r = fail(Code::kUsage, "{}: cannot write: {}", path, std::strerror(errno));
   if (special) return r;
-  if (r && std::rename(temp.c_str(), path.c_str()) != 0) r = fail(Code::kUsage, "{}: cannot rename: {}", path, std::strerror(errno));
+  if (r && std::rename(temp.c_str(), path.c_str()) != 0)
+    r = fail(Code::kUsage, "{}: cannot rename: {}", path, std::strerror(errno));
   if (!r) ::unlink(temp.c_str());
   return r;
 }

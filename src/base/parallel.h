@@ -11,7 +11,8 @@
 
 // In front of a function whose loops gain from wide vectors: compiled also for AVX2 and AVX-512, chosen when the program
 // loads. Sanitizers run too late for such a choice.
-#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__clang__)
 #define EW_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define EW_VECTOR_CLONES
@@ -26,12 +27,14 @@ void parallel_for(int64_t n, int64_t grain, F&& f) {
   static thread_local bool inside = false;
   grain = std::max<int64_t>(grain, 1);
   const int64_t chunks = (n + grain - 1) / grain;
-  const int64_t threads = inside ? 1 : std::min<int64_t>({chunks, std::max(1u, std::thread::hardware_concurrency()), 16});
+  const int64_t threads =
+      inside ? 1 : std::min<int64_t>({chunks, std::max(1u, std::thread::hardware_concurrency()), 16});
   std::atomic<int64_t> next{0};
   const auto work = [&] {
     const bool was = inside;
     inside = true;
-    for (int64_t c; (c = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) f(c * grain, std::min(n, (c + 1) * grain));
+    for (int64_t c; (c = next.fetch_add(1, std::memory_order_relaxed)) < chunks;)
+      f(c * grain, std::min(n, (c + 1) * grain));
     inside = was;
   };
   std::vector<std::thread> others;

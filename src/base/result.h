@@ -89,20 +89,20 @@ inline std::unexpected<Error> with_note(Error e, std::string note) {
 #define EW_CONCAT_(a, b) a##b
 #define EW_CONCAT(a, b) EW_CONCAT_(a, b)
 // EW_TRY(expr): returns the failure of a Result expression to the caller, drops its value.
-#define EW_TRY(expr)                                                  \
-  do {                                                                \
+#define EW_TRY(expr)                                                                   \
+  do {                                                                                 \
     if (auto ew_r_ = (expr); !ew_r_) return std::unexpected(std::move(ew_r_.error())); \
   } while (0)
 // EW_ASSIGN(decl, expr): `EW_ASSIGN(auto x, f());` binds the value or returns the failure.
 #define EW_ASSIGN(decl, expr) EW_ASSIGN_(EW_CONCAT(ew_r_, __LINE__), decl, expr)
-#define EW_ASSIGN_(tmp, decl, expr)                                   \
-  auto tmp = (expr);                                                  \
-  if (!tmp) return std::unexpected(std::move(tmp.error()));           \
+#define EW_ASSIGN_(tmp, decl, expr)                         \
+  auto tmp = (expr);                                        \
+  if (!tmp) return std::unexpected(std::move(tmp.error())); \
   decl = std::move(*tmp)
 
 // EW_CHECK(cond): our own invariant; aborts with position when broken. Never reachable from user input.
-#define EW_CHECK(cond) \
-  do {                 \
+#define EW_CHECK(cond)                                                               \
+  do {                                                                               \
     if (!(cond)) ::edgewright::check_failed(#cond, std::source_location::current()); \
   } while (0)
 [[noreturn]] void check_failed(const char* cond, std::source_location where);

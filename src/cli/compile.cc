@@ -34,7 +34,12 @@ void write_nodes(session::JsonWriter& j, const CompileReport& r) {
     } else {
       j.value(nullptr);
     }
-    j.field("reason", n.reason).field("hint", n.hint).field("module", n.module).field("source", n.source).field("dtype", n.dtype).close('}');
+    j.field("reason", n.reason)
+        .field("hint", n.hint)
+        .field("module", n.module)
+        .field("source", n.source)
+        .field("dtype", n.dtype)
+        .close('}');
   }
   j.close(']');
 }
@@ -47,7 +52,13 @@ void write_events(session::JsonWriter& j, const passes::PassLog& log) {
   j.close(']').key("refused").open('[');
   for (const passes::Event& e : log.events)
     if (!e.applied)
-      j.open('{').field("pass", e.pass).field("node", e.node).field("reason", e.reason).field("module", e.module_path).field("fault", e.fault).close('}');
+      j.open('{')
+          .field("pass", e.pass)
+          .field("node", e.node)
+          .field("reason", e.reason)
+          .field("module", e.module_path)
+          .field("fault", e.fault)
+          .close('}');
   j.close(']').field("faults", log.faults);
 }
 
@@ -64,11 +75,13 @@ std::string where(const NodeReport& n) {
 }
 
 int delegated(const CompileReport& r) {
-  return static_cast<int>(std::count_if(r.nodes.begin(), r.nodes.end(), [](const NodeReport& n) { return n.delegate.has_value(); }));
+  return static_cast<int>(
+      std::count_if(r.nodes.begin(), r.nodes.end(), [](const NodeReport& n) { return n.delegate.has_value(); }));
 }
 
 void print_delegation(const CompileReport& r, size_t at_most) {
-  say("delegated to XNNPACK: {} of {} nodes, in {} delegate{}\n", delegated(r), r.nodes.size(), r.delegates, r.delegates == 1 ? "" : "s");
+  say("delegated to XNNPACK: {} of {} nodes, in {} delegate{}\n", delegated(r), r.nodes.size(), r.delegates,
+      r.delegates == 1 ? "" : "s");
   std::map<std::string, int> counts;
   for (const NodeReport& n : r.nodes)
     if (n.delegate) ++counts[n.op];
@@ -80,7 +93,8 @@ void print_delegation(const CompileReport& r, size_t at_most) {
     if (n.delegate) continue;
     if (shown++ == 0) say("not delegated:\n");
     if (shown > at_most) continue;
-    say("  {:<24} {:<28} {}{}{}\n", n.name, n.op, n.reason, n.hint.empty() ? "" : "; " + n.hint, paint(Style::kDim, where(n)));
+    say("  {:<24} {:<28} {}{}{}\n", n.name, n.op, n.reason, n.hint.empty() ? "" : "; " + n.hint,
+        paint(Style::kDim, where(n)));
   }
   if (shown > at_most) say("  ... and {} more (edgewright explain lists them)\n", shown - at_most);
 }
@@ -88,14 +102,17 @@ void print_delegation(const CompileReport& r, size_t at_most) {
 void print_faults(const passes::PassLog& log) {
   for (const passes::Event& e : log.events)
     if (e.fault)
-      say("{} pass {} at {}: {}; the rewrite was undone, the file is right\n", paint(Style::kBad, "a fault of edgewright:"), e.pass, e.node, e.reason);
+      say("{} pass {} at {}: {}; the rewrite was undone, the file is right\n",
+          paint(Style::kBad, "a fault of edgewright:"), e.pass, e.node, e.reason);
 }
 
 }  // namespace
 
 Result<int> compile(const CompileArgs& a) {
   driver::CompileOptions o = options_of(a.disable, a.verify);
-  o.target = a.target == "stock" ? driver::Target::kStock : a.target == "own" ? driver::Target::kOwn : driver::Target::kPreferStock;
+  o.target = a.target == "stock" ? driver::Target::kStock
+             : a.target == "own" ? driver::Target::kOwn
+                                 : driver::Target::kPreferStock;
   o.dump_dir = a.dump;
   CompileReport r;
   {
@@ -107,9 +124,14 @@ Result<int> compile(const CompileArgs& a) {
   for (const driver::StageTime& s : r.stages) total += s.milliseconds;
   if (a.json) {
     session::JsonWriter j;
-    j.open('{').field("output", a.output).field("file_bytes", r.file_bytes).field("weight_bytes", r.weight_bytes).field("arena_bytes", r.arena_bytes);
+    j.open('{')
+        .field("output", a.output)
+        .field("file_bytes", r.file_bytes)
+        .field("weight_bytes", r.weight_bytes)
+        .field("arena_bytes", r.arena_bytes);
     j.field("total_ms", total).key("stages").open('[');
-    for (const driver::StageTime& s : r.stages) j.open('{').field("name", s.name).field("ms", s.milliseconds).close('}');
+    for (const driver::StageTime& s : r.stages)
+      j.open('{').field("name", s.name).field("ms", s.milliseconds).close('}');
     j.close(']').field("delegates", r.delegates).field("delegated_nodes", delegated(r));
     write_strings(j, "needs_own_runtime", r.needs_own_runtime);
     write_events(j, r.passes);
@@ -117,8 +139,8 @@ Result<int> compile(const CompileArgs& a) {
     say("{}", j.close('}').take());
     return r.passes.faults ? exit_status(Code::kInternal) : 0;
   }
-  say("{} -> {}: {} ({} weights), {} of memory at run time\n", a.input, paint(Style::kBold, a.output), bytes_text(r.file_bytes),
-      bytes_text(r.weight_bytes), bytes_text(r.arena_bytes));
+  say("{} -> {}: {} ({} weights), {} of memory at run time\n", a.input, paint(Style::kBold, a.output),
+      bytes_text(r.file_bytes), bytes_text(r.weight_bytes), bytes_text(r.arena_bytes));
   for (const driver::StageTime& s : r.stages) say("  {:<24} {:>10}\n", s.name, time_text(s.milliseconds));
   say("  {:<24} {:>10}\n", "in all", time_text(total));
   print_delegation(r, 12);

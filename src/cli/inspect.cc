@@ -1,9 +1,10 @@
 // src/cli/inspect.cc - inspect: prints what a file holds. Depends on session.
+#include "session/inspect.h"
+
 #include <numeric>
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
-#include "session/inspect.h"
 #include "session/json.h"
 
 namespace edgewright::cli {
@@ -98,7 +99,8 @@ void print_counts(const char* indent, const std::vector<OpCount>& counts) {
 void print_text(const std::string& path, const Inspection& i, bool graph) {
   say("{}: {}, {}{}\n", path, i.kind == "pt2" ? "exported program" : "compiled program", bytes_text(i.file_bytes),
       i.torch_version.empty() ? "" : ", written by torch " + i.torch_version);
-  say("  {} constants, {}{}\n", i.constants, bytes_text(i.constant_bytes), i.has_sample_inputs ? "; with sample inputs" : "");
+  say("  {} constants, {}{}\n", i.constants, bytes_text(i.constant_bytes),
+      i.has_sample_inputs ? "; with sample inputs" : "");
   for (const MethodInfo& m : i.methods) {
     say("{} {}\n", paint(Style::kBold, "method"), m.signature.method);
     print_leaves("input ", m.signature.inputs);
@@ -106,12 +108,14 @@ void print_text(const std::string& path, const Inspection& i, bool graph) {
     for (const auto& [symbol, r] : m.signature.ranges) say("  {} is {}\n", symbol, range_text(r));
     if (m.mutable_buffers) say("  {} mutable buffers\n", m.mutable_buffers);
     if (i.kind == "pte")
-      say("  {} of planned memory\n", bytes_text(static_cast<uint64_t>(std::accumulate(m.arena.begin(), m.arena.end(), int64_t{0}))));
+      say("  {} of planned memory\n",
+          bytes_text(static_cast<uint64_t>(std::accumulate(m.arena.begin(), m.arena.end(), int64_t{0}))));
     say("  {}:\n", i.kind == "pt2" ? "ops" : "instructions");
     print_counts("  ", m.ops);
     for (size_t k = 0; k < m.delegates.size(); ++k) {
       const DelegateInfo& d = m.delegates[k];
-      say("  delegate {}: {}, {} with {} of constants\n", k, d.id, bytes_text(d.payload_bytes), bytes_text(d.constant_bytes));
+      say("  delegate {}: {}, {} with {} of constants\n", k, d.id, bytes_text(d.payload_bytes),
+          bytes_text(d.constant_bytes));
       if (!d.problem.empty()) say("    {}\n", d.problem);
       if (graph) {
         for (const std::string& line : d.graph) say("    {}\n", line);

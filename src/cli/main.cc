@@ -1,6 +1,5 @@
 // src/cli/main.cc - the command line: parses, dispatches, reports failures. Depends on commands.h and CLI11.
 #include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -21,7 +20,8 @@ constexpr const char* kExitStatuses =
     "  5  a fault of edgewright\n";
 
 constexpr const char* kFiles =
-    "F is a .safetensors file whose keys are \"0\", \"1\", ... in flattened pytree order, or several .npy files, one per\n"
+    "F is a .safetensors file whose keys are \"0\", \"1\", ... in flattened pytree order, or several .npy files, one "
+    "per\n"
     "tensor in that order. Each --inputs is one more call on the same loaded method, so that state shows.\n";
 
 const char* code_name(Code c) {
@@ -41,9 +41,10 @@ int report(const Error& e, bool json) {
   std::string text = e.str();
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  const char* kind = e.code == Code::kUnsupported                               ? "unsupported: "
-                     : e.code == Code::kInternal || e.code == Code::kKeptOnHost ? "a fault of edgewright, please report it: "
-                                                                                : "";
+  const char* kind = e.code == Code::kUnsupported ? "unsupported: "
+                     : e.code == Code::kInternal || e.code == Code::kKeptOnHost
+                         ? "a fault of edgewright, please report it: "
+                         : "";
   std::fprintf(stderr, "%s %s%s\n", paint(Style::kBad, "error:", stderr).c_str(), kind, text.c_str());
   if (json) {
     session::JsonWriter j;
@@ -56,22 +57,29 @@ int report(const Error& e, bool json) {
 
 void add_calls(CLI::App* c, RunArgs& a) {
   c->add_option("--inputs", a.inputs, "the inputs of one call")->type_name("F...");
-  c->add_option("--input", a.scalars, "an input that is no tensor, by leaf number or name")->type_name("K=VALUE")->expected(1)->take_all();
+  c->add_option("--input", a.scalars, "an input that is no tensor, by leaf number or name")
+      ->type_name("K=VALUE")
+      ->expected(1)
+      ->take_all();
   c->add_option("--expect", a.expected, "outputs to compare with, one per --inputs")->type_name("F...");
   c->add_option("--method", a.method, "which method; the first where not given");
   c->add_option("--model", a.model, "which model of a .pt2 that holds several");
-  c->add_option("--atol", a.atol, "tolerance |a-b| <= atol + rtol*|b|, for every floating-point output")->check(CLI::NonNegativeNumber);
+  c->add_option("--atol", a.atol, "tolerance |a-b| <= atol + rtol*|b|, for every floating-point output")
+      ->check(CLI::NonNegativeNumber);
   c->add_option("--rtol", a.rtol, "")->check(CLI::NonNegativeNumber);
   c->add_flag("--json", a.json, "print one JSON object");
 }
 
 constexpr const char* kTolerances =
-    "By default both tolerances are 1e-4 for f32 and f64, 5e-3 for f16, 2e-2 for bf16; integers and bools must be equal.\n"
+    "By default both tolerances are 1e-4 for f32 and f64, 5e-3 for f16, 2e-2 for bf16; integers and bools must be "
+    "equal.\n"
     "NaN equals NaN.\n";
 
 int main_(int argc, char** argv) {
-  CLI::App app("edgewright compiles programs that torch.export.save wrote (.pt2) to files that the ExecuTorch runtime loads (.pte),\n"
-               "runs both kinds, and shows that the numbers stay the same.");
+  CLI::App app(
+      "edgewright compiles programs that torch.export.save wrote (.pt2) to files that the ExecuTorch runtime loads "
+      "(.pte),\n"
+      "runs both kinds, and shows that the numbers stay the same.");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "help for every command");
   app.set_version_flag("--version", "edgewright 0.1");
@@ -86,28 +94,40 @@ int main_(int argc, char** argv) {
   CompileArgs compile_args;
   CLI::App* c = app.add_subcommand("compile", "compile a .pt2 to a .pte");
   c->add_option("model_file", compile_args.input, "what torch.export.save wrote")->required()->type_name("MODEL.pt2");
-  c->add_option("-o,--output", compile_args.output, "the file to write; it appears whole or not at all")->required()->type_name("MODEL.pte");
+  c->add_option("-o,--output", compile_args.output, "the file to write; it appears whole or not at all")
+      ->required()
+      ->type_name("MODEL.pte");
   c->add_option("--model", compile_args.model, "which model of a .pt2 that holds several");
-  c->add_option("--target", compile_args.target,
-                "stock: refuse what the stock runtime cannot run; own: our runtime only; without it, stock where possible")
+  c->add_option(
+       "--target", compile_args.target,
+       "stock: refuse what the stock runtime cannot run; own: our runtime only; without it, stock where possible")
       ->check(CLI::IsMember({"stock", "own"}));
-  c->add_option("--verify", compile_args.verify, "check of each rewrite: local (the default), strict (a failure is an error), off")
+  c->add_option("--verify", compile_args.verify,
+                "check of each rewrite: local (the default), strict (a failure is an error), off")
       ->check(CLI::IsMember({"local", "strict", "off"}));
-  c->add_option("--disable", compile_args.disable, "switch a pass off (repeat for several; `edgewright opt --list` names them)")
-      ->type_name("PASS")->expected(1)->take_all();
-  c->add_option("--dump", compile_args.dump, "write the graph in text form after each pass into this folder")->type_name("DIR");
+  c->add_option("--disable", compile_args.disable,
+                "switch a pass off (repeat for several; `edgewright opt --list` names them)")
+      ->type_name("PASS")
+      ->expected(1)
+      ->take_all();
+  c->add_option("--dump", compile_args.dump, "write the graph in text form after each pass into this folder")
+      ->type_name("DIR");
   c->add_flag("--json", compile_args.json, "print one JSON object");
-  c->footer("Examples:\n"
-            "  edgewright compile model.pt2 -o model.pte\n"
-            "  edgewright compile model.pt2 -o model.pte --target stock     fail rather than need our runtime\n"
-            "  edgewright compile model.pt2 -o model.pte --dump graphs/     see what each pass did");
+  c->footer(
+      "Examples:\n"
+      "  edgewright compile model.pt2 -o model.pte\n"
+      "  edgewright compile model.pt2 -o model.pte --target stock     fail rather than need our runtime\n"
+      "  edgewright compile model.pt2 -o model.pte --dump graphs/     see what each pass did");
 
   RunArgs run_args;
   c = app.add_subcommand("run", "run a .pte, or a .pt2 compiled in memory");
   c->add_option("model_file", run_args.input, "")->required()->type_name("MODEL.pte|MODEL.pt2");
   add_calls(c, run_args);
-  c->add_option("-o,--output", run_args.outputs, "write the outputs (.safetensors, or .npy for a single tensor), one per --inputs")
-      ->type_name("F")->expected(1)->take_all();
+  c->add_option("-o,--output", run_args.outputs,
+                "write the outputs (.safetensors, or .npy for a single tensor), one per --inputs")
+      ->type_name("F")
+      ->expected(1)
+      ->take_all();
   c->add_option("--threads", run_args.threads, "0: as many as the machine has")->check(CLI::Range(0, 1024));
   c->footer(std::string("Without inputs the sample inputs inside the .pt2 are used.\n") + kFiles +
             "With --expect the status is 1 where outputs differ. " + kTolerances +
@@ -121,7 +141,8 @@ int main_(int argc, char** argv) {
   c->add_option("model_file", check_args.input, "")->required()->type_name("MODEL.pt2");
   add_calls(c, check_args);
   c->add_option("--threads", check_args.threads, "0: as many as the machine has")->check(CLI::Range(0, 1024));
-  c->footer(std::string("Without inputs the sample inputs inside the .pt2 are used, or else random ones.\n") + kFiles + kTolerances +
+  c->footer(std::string("Without inputs the sample inputs inside the .pt2 are used, or else random ones.\n") + kFiles +
+            kTolerances +
             "On a difference the first node that leaves its bound is named, with its module path and source line.\n"
             "\nExample:\n"
             "  edgewright check model.pt2 --inputs x.safetensors --expect y.safetensors");
@@ -136,8 +157,12 @@ int main_(int argc, char** argv) {
   BenchArgs bench_args;
   c = app.add_subcommand("bench", "measure loading and running");
   c->add_option("model_file", bench_args.input, "")->required()->type_name("MODEL.pte|MODEL.pt2");
-  c->add_option("--inputs", bench_args.inputs, "inputs; without them the samples in the .pt2, else made up")->type_name("F...");
-  c->add_option("--input", bench_args.scalars, "an input that is no tensor")->type_name("K=VALUE")->expected(1)->take_all();
+  c->add_option("--inputs", bench_args.inputs, "inputs; without them the samples in the .pt2, else made up")
+      ->type_name("F...");
+  c->add_option("--input", bench_args.scalars, "an input that is no tensor")
+      ->type_name("K=VALUE")
+      ->expected(1)
+      ->take_all();
   c->add_option("--method", bench_args.method, "which method; the first where not given");
   c->add_option("--model", bench_args.model, "which model of a .pt2 that holds several");
   c->add_option("--threads", bench_args.threads, "0: as many as the machine has")->check(CLI::Range(0, 1024));
@@ -148,13 +173,16 @@ int main_(int argc, char** argv) {
   c = app.add_subcommand("opt", "run passes over a graph in text form and print it");
   auto* graph = c->add_option("graph", opt_args.input, "\"-\" reads standard input")->type_name("GRAPH.ir");
   c->add_option("--pass", opt_args.passes, "passes, in order")->type_name("NAME...");
-  c->add_option("--verify", opt_args.verify, "check of each rewrite: local (the default), strict, off")->check(CLI::IsMember({"local", "strict", "off"}));
+  c->add_option("--verify", opt_args.verify, "check of each rewrite: local (the default), strict, off")
+      ->check(CLI::IsMember({"local", "strict", "off"}));
   auto* list = c->add_flag("--list", opt_args.list, "list the passes with what they do");
-  c->footer("Example:\n"
-            "  edgewright opt graph.ir --pass fold-constants dead-code");
+  c->footer(
+      "Example:\n"
+      "  edgewright opt graph.ir --pass fold-constants dead-code");
 
   ExplainArgs explain_args;
-  c = app.add_subcommand("explain", "what was delegated, and for every node that was not: why, and what would change it");
+  c = app.add_subcommand("explain",
+                         "what was delegated, and for every node that was not: why, and what would change it");
   c->add_option("model_file", explain_args.input, "")->required()->type_name("MODEL.pt2");
   c->add_option("--method", explain_args.method, "which method; the first where not given");
   c->add_option("--model", explain_args.model, "which model of a .pt2 that holds several");

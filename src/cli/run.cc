@@ -74,27 +74,40 @@ void write_value(session::JsonWriter& j, const Value& v) {
   j.close(']');
 }
 
-std::string sqnr_text(double db) { return std::isinf(db) ? "exact" : std::isnan(db) ? "" : fmt::format("{:.1f} dB", db); }
+std::string sqnr_text(double db) {
+  return std::isinf(db) ? "exact" : std::isnan(db) ? "" : fmt::format("{:.1f} dB", db);
+}
 
 void print_measure(const OutputCheck& o, const char* sides, const std::optional<Measure>& m, bool several_calls) {
   if (!m) return;
-  const std::string which = several_calls ? fmt::format("call {} output {}", o.call, o.output) : fmt::format("output {}", o.output);
+  const std::string which =
+      several_calls ? fmt::format("call {} output {}", o.call, o.output) : fmt::format("output {}", o.output);
   say("  {:<12} {:<18} {:<26} {} max abs {:.2e}  max rel {:.2e}  {}\n", which, o.type, sides,
-      m->agree ? paint(Style::kGood, "agree ") : paint(Style::kBad, "DIFFER"), m->max_abs, m->max_rel, sqnr_text(m->sqnr_db));
+      m->agree ? paint(Style::kGood, "agree ") : paint(Style::kBad, "DIFFER"), m->max_abs, m->max_rel,
+      sqnr_text(m->sqnr_db));
   if (!m->agree) say("      {}\n", m->problem);
 }
 
 void write_measure(session::JsonWriter& j, std::string_view key, const std::optional<Measure>& m) {
   j.key(key);
   if (!m) return void(j.value(nullptr));
-  j.open('{').field("agree", m->agree).field("max_abs", m->max_abs).field("max_rel", m->max_rel).field("sqnr_db", m->sqnr_db);
+  j.open('{')
+      .field("agree", m->agree)
+      .field("max_abs", m->max_abs)
+      .field("max_rel", m->max_rel)
+      .field("sqnr_db", m->sqnr_db);
   j.field("differing", m->differing).field("problem", m->problem).close('}');
 }
 
 void write_checks(session::JsonWriter& j, const std::vector<OutputCheck>& all) {
   j.key("outputs").open('[');
   for (const OutputCheck& o : all) {
-    j.open('{').field("call", o.call).field("output", o.output).field("name", o.name).field("type", o.type).field("agree", o.agree());
+    j.open('{')
+        .field("call", o.call)
+        .field("output", o.output)
+        .field("name", o.name)
+        .field("type", o.type)
+        .field("agree", o.agree());
     write_measure(j, "compiled_interpreter", o.compiled_interpreter);
     write_measure(j, "compiled_expected", o.compiled_expected);
     write_measure(j, "interpreter_expected", o.interpreter_expected);
@@ -112,7 +125,8 @@ std::string first_problem(const std::vector<OutputCheck>& all) {
 
 // What is said on stderr where results disagree: one line, like an error.
 void report_difference(const std::string& file, const std::string& problem) {
-  std::fprintf(stderr, "%s %s: out of tolerance: %s\n", paint(Style::kBad, "error:", stderr).c_str(), file.c_str(), problem.c_str());
+  std::fprintf(stderr, "%s %s: out of tolerance: %s\n", paint(Style::kBad, "error:", stderr).c_str(), file.c_str(),
+               problem.c_str());
 }
 
 }  // namespace
@@ -121,7 +135,8 @@ Result<int> run(const RunArgs& a) {
   session::RunResult r;
   {
     ProgressLine progress;
-    EW_ASSIGN(r, session::execute(a.input, options_of(a), files_of(a), {a.atol, a.rtol}, a.outputs, [&](const std::string& s) { progress(s); }));
+    EW_ASSIGN(r, session::execute(a.input, options_of(a), files_of(a), {a.atol, a.rtol}, a.outputs,
+                                  [&](const std::string& s) { progress(s); }));
   }
   const bool agree = std::all_of(r.checks.begin(), r.checks.end(), [](const OutputCheck& o) { return o.agree(); });
   if (a.json) {
@@ -145,8 +160,10 @@ Result<int> run(const RunArgs& a) {
     say("{}", j.close('}').take());
   } else {
     for (size_t i = 0; i < r.calls.size(); ++i) {
-      say("{}{} in {}\n", r.calls.size() > 1 ? fmt::format("call {}: ", i) : "", a.input, time_text(r.calls[i].milliseconds));
-      for (size_t k = 0; k < r.calls[i].outputs.size(); ++k) say("  output {:<3} {}\n", k, preview(r.calls[i].outputs[k]));
+      say("{}{} in {}\n", r.calls.size() > 1 ? fmt::format("call {}: ", i) : "", a.input,
+          time_text(r.calls[i].milliseconds));
+      for (size_t k = 0; k < r.calls[i].outputs.size(); ++k)
+        say("  output {:<3} {}\n", k, preview(r.calls[i].outputs[k]));
     }
     for (const OutputCheck& o : r.checks) print_measure(o, "expected", o.compiled_expected, r.calls.size() > 1);
     for (const std::string& path : a.outputs) say("wrote {}\n", path);
@@ -163,16 +180,24 @@ Result<int> check(const RunArgs& a) {
     ProgressLine progress;
     session::CallFiles files = files_of(a);
     files.invent = true;
-    EW_ASSIGN(r, session::check(a.input, options_of(a), files, {a.atol, a.rtol}, [&](const std::string& s) { progress(s); }));
+    EW_ASSIGN(
+        r, session::check(a.input, options_of(a), files, {a.atol, a.rtol}, [&](const std::string& s) { progress(s); }));
   }
   if (a.json) {
     session::JsonWriter j;
     j.open('{').field("agree", r.agree()).field("calls", r.calls).field("invented_inputs", r.invented);
-    j.field("compile_ms", r.compile_ms).field("load_ms", r.load_ms).field("interpret_ms", r.interpret_ms).field("run_ms", r.run_ms);
+    j.field("compile_ms", r.compile_ms)
+        .field("load_ms", r.load_ms)
+        .field("interpret_ms", r.interpret_ms)
+        .field("run_ms", r.run_ms);
     write_checks(j, r.outputs);
     j.key("first_difference");
     if (r.first) {
-      j.open('{').field("node", r.first->node).field("op", r.first->op).field("module", r.first->module).field("source", r.first->source);
+      j.open('{')
+          .field("node", r.first->node)
+          .field("op", r.first->op)
+          .field("module", r.first->module)
+          .field("source", r.first->source);
       write_measure(j, "measure", r.first->measure);
       j.close('}');
     } else {
@@ -180,9 +205,9 @@ Result<int> check(const RunArgs& a) {
     }
     say("{}", j.close('}').take());
   } else {
-    say("{}: {} call{}{}; compiled in {}, loaded in {}, ran in {}, interpreted in {}\n", a.input, r.calls, r.calls == 1 ? "" : "s",
-        r.invented ? " with inputs made up (give --inputs for real ones)" : "", time_text(r.compile_ms), time_text(r.load_ms),
-        time_text(r.run_ms), time_text(r.interpret_ms));
+    say("{}: {} call{}{}; compiled in {}, loaded in {}, ran in {}, interpreted in {}\n", a.input, r.calls,
+        r.calls == 1 ? "" : "s", r.invented ? " with inputs made up (give --inputs for real ones)" : "",
+        time_text(r.compile_ms), time_text(r.load_ms), time_text(r.run_ms), time_text(r.interpret_ms));
     for (const OutputCheck& o : r.outputs) {
       print_measure(o, "compiled / interpreter", o.compiled_interpreter, r.calls > 1);
       print_measure(o, "compiled / expected", o.compiled_expected, r.calls > 1);
@@ -222,17 +247,23 @@ Result<int> bench(const BenchArgs& a) {
   }
   if (a.json) {
     session::JsonWriter j;
-    j.open('{').field("median_ms", r.median_ms).field("min_ms", r.min_ms).field("p90_ms", r.p90_ms).field("mean_ms", r.mean_ms);
+    j.open('{')
+        .field("median_ms", r.median_ms)
+        .field("min_ms", r.min_ms)
+        .field("p90_ms", r.p90_ms)
+        .field("mean_ms", r.mean_ms);
     j.field("runs", r.runs).field("load_ms", r.load_ms);
     if (r.compile_ms) j.field("compile_ms", *r.compile_ms);
     j.field("peak_rss_mb", r.peak_rss_mb).field("arena_bytes", r.arena_bytes).field("threads", a.threads);
     say("{}", j.close('}').take());
     return 0;
   }
-  say("{}: {} (least {}, 90 % within {}) over {} runs with {} thread{}\n", a.input, paint(Style::kBold, time_text(r.median_ms)),
-      time_text(r.min_ms), time_text(r.p90_ms), r.runs, a.threads ? fmt::format("{}", a.threads) : "all", a.threads == 1 ? "" : "s");
+  say("{}: {} (least {}, 90 % within {}) over {} runs with {} thread{}\n", a.input,
+      paint(Style::kBold, time_text(r.median_ms)), time_text(r.min_ms), time_text(r.p90_ms), r.runs,
+      a.threads ? fmt::format("{}", a.threads) : "all", a.threads == 1 ? "" : "s");
   if (r.compile_ms) say("  compiled in {}\n", time_text(*r.compile_ms));
-  say("  loaded in {}; peak memory of the process {:.1f} MB, of it {} planned\n", time_text(r.load_ms), r.peak_rss_mb, bytes_text(r.arena_bytes));
+  say("  loaded in {}; peak memory of the process {:.1f} MB, of it {} planned\n", time_text(r.load_ms), r.peak_rss_mb,
+      bytes_text(r.arena_bytes));
   return 0;
 }
 

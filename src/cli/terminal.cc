@@ -53,7 +53,8 @@ void ProgressLine::loop() {
     if (what_.empty() || (!terminal_ && what_ == said_)) continue;
     said_ = what_;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const std::string line = terminal_ ? fmt::format("\r\033[K  {} ({:.0f} s)", said_, seconds) : fmt::format("  {} ...\n", said_);
+    const std::string line =
+        terminal_ ? fmt::format("\r\033[K  {} ({:.0f} s)", said_, seconds) : fmt::format("  {} ...\n", said_);
     std::fputs(line.c_str(), stderr);
   }
 }

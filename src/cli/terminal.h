@@ -1,13 +1,13 @@
 // src/cli/terminal.h - colour and progress, as far as the terminal allows. Depends on fmt only.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
 #include <string>
 #include <thread>
-
-#include <fmt/format.h>
 
 namespace edgewright::cli {
 

@@ -23,7 +23,10 @@ class Clock {
     name_ = stage;
     begin_ = std::chrono::steady_clock::now();
   }
-  void stop() { report_.stages.push_back({name_, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count()}); }
+  void stop() {
+    report_.stages.push_back(
+        {name_, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count()});
+  }
 
  private:
   CompileReport& report_;
@@ -38,7 +41,8 @@ std::string dtype_of(const ir::Node& n) {
   return ir::str(n.result()->type);
 }
 
-void report_node(CompileReport& r, const ir::Node& n, std::optional<int> delegate, std::string reason, std::string hint) {
+void report_node(CompileReport& r, const ir::Node& n, std::optional<int> delegate, std::string reason,
+                 std::string hint) {
   NodeReport x;
   x.name = n.num_results() ? n.result()->name : n.name();
   x.op = n.name();
@@ -95,11 +99,13 @@ void lay_out_constants(ir::Graph& g) {
 
 Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOptions& o, CompileReport& r) {
   Clock clock(r, o);
-  if (!o.dump_dir.empty() && ::mkdir(o.dump_dir.c_str(), 0777) != 0 && errno != EEXIST) return fail(Code::kUsage, "{}: cannot create: {}", o.dump_dir, std::strerror(errno));
+  if (!o.dump_dir.empty() && ::mkdir(o.dump_dir.c_str(), 0777) != 0 && errno != EEXIST)
+    return fail(Code::kUsage, "{}: cannot create: {}", o.dump_dir, std::strerror(errno));
   int serial = 0;
   const auto dump_stage = [&](const std::string& stage, const ir::Program& p) -> Result<void> {
     if (o.dump_dir.empty()) return {};
-    const std::string stem = fmt::format("{}/{:02d}_{}{}", o.dump_dir, serial++, programs.size() > 1 ? p.method + "_" : "", stage);
+    const std::string stem =
+        fmt::format("{}/{:02d}_{}{}", o.dump_dir, serial++, programs.size() > 1 ? p.method + "_" : "", stage);
     return driver::dump(stem, p);
   };
   int delegates = 0;
@@ -123,7 +129,8 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
         continue;
       }
       const auto it = refused.find(n->num_results() ? n->result()->name : n->name());
-      report_node(r, *n, std::nullopt, it == refused.end() ? "" : it->second->reason, it == refused.end() ? "" : it->second->hint);
+      report_node(r, *n, std::nullopt, it == refused.end() ? "" : it->second->reason,
+                  it == refused.end() ? "" : it->second->hint);
     }
     clock.stop();
     EW_TRY(dump_stage("partition", p));
@@ -150,7 +157,8 @@ Result<Compiled> compile(std::vector<ir::Program>& programs, const CompileOption
   return c;
 }
 
-Result<CompileReport> compile_to_file(std::vector<ir::Program>& programs, const std::string& path, const CompileOptions& o) {
+Result<CompileReport> compile_to_file(std::vector<ir::Program>& programs, const std::string& path,
+                                      const CompileOptions& o) {
   CompileReport r;
   EW_ASSIGN(const write::Written w, build(programs, o, r));
   Clock clock(r, o);

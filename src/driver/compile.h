@@ -62,6 +62,7 @@ struct Compiled {
 // dtype and module path; kInternal for our own faults.
 Result<Compiled> compile(std::vector<ir::Program>& programs, const CompileOptions& o);
 // The same straight into a file, all or nothing, without a copy of the weights in memory.
-Result<CompileReport> compile_to_file(std::vector<ir::Program>& programs, const std::string& path, const CompileOptions& o);
+Result<CompileReport> compile_to_file(std::vector<ir::Program>& programs, const std::string& path,
+                                      const CompileOptions& o);
 
 }  // namespace edgewright::driver

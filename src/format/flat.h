@@ -58,7 +58,9 @@ inline uint64_t u64_at(Bytes b, size_t at) {
 }
 
 template <class T>
-uint32_t count(const flatbuffers::Vector<T>* v) { return v ? v->size() : 0; }
+uint32_t count(const flatbuffers::Vector<T>* v) {
+  return v ? v->size() : 0;
+}
 
 inline std::string str(const flatbuffers::String* s) { return s ? std::string(s->c_str(), s->size()) : std::string(); }
 

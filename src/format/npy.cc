@@ -14,8 +14,9 @@ struct DTypeName {
   std::string_view code;  // kind and size; byte order stands before it
 };
 constexpr DTypeName kNames[] = {
-    {DType::b8, "b1"}, {DType::i8, "i1"}, {DType::u8, "u1"}, {DType::i16, "i2"}, {DType::u16, "u2"}, {DType::i32, "i4"}, {DType::u32, "u4"},
-    {DType::i64, "i8"}, {DType::u64, "u8"}, {DType::f16, "f2"}, {DType::f32, "f4"}, {DType::f64, "f8"}, {DType::c64, "c8"}, {DType::c128, "c16"},
+    {DType::b8, "b1"},  {DType::i8, "i1"},  {DType::u8, "u1"},  {DType::i16, "i2"},   {DType::u16, "u2"},
+    {DType::i32, "i4"}, {DType::u32, "u4"}, {DType::i64, "i8"}, {DType::u64, "u8"},   {DType::f16, "f2"},
+    {DType::f32, "f4"}, {DType::f64, "f8"}, {DType::c64, "c8"}, {DType::c128, "c16"},
 };
 
 // The text after `'key':` of the header's dict literal, without leading blanks; nullopt if the key is not there.
@@ -43,7 +44,8 @@ Result<std::vector<int64_t>> shape_of(std::string_view s) {
     if (s[i] == ')') return sizes;
     int64_t v = 0;
     const auto [end, error] = std::from_chars(s.data() + i, s.data() + s.size(), v);
-    if (error != std::errc() || v < 0 || sizes.size() == kMaxRank) return fail(Code::kMalformed, "shape is no tuple of sizes");
+    if (error != std::errc() || v < 0 || sizes.size() == kMaxRank)
+      return fail(Code::kMalformed, "shape is no tuple of sizes");
     sizes.push_back(v);
     i = static_cast<size_t>(end - s.data());
     if (i < s.size() && s[i] == 'L') ++i;  // written by Python 2
@@ -69,7 +71,9 @@ HostTensor from_fortran(const HostTensor& t) {
 }  // namespace
 
 Result<HostTensor> parse(Bytes file, std::shared_ptr<const void> owner, const std::string& where) {
-  const auto malformed = [&](std::string_view why) { return fail(Code::kMalformed, "{}: not an .npy file: {}", where, why); };
+  const auto malformed = [&](std::string_view why) {
+    return fail(Code::kMalformed, "{}: not an .npy file: {}", where, why);
+  };
   if (file.size() < 10 || std::memcmp(file.data(), "\x93NUMPY", 6) != 0) return malformed("no magic");
   const auto major = static_cast<int>(file[6]);
   if (major < 1 || major > 3) return fail(Code::kUnsupported, "{}: .npy version {}", where, major);
@@ -79,16 +83,19 @@ Result<HostTensor> parse(Bytes file, std::shared_ptr<const void> owner, const st
   std::memcpy(&length, file.data() + 8, width);
   if (length > file.size() - 8 - width) return malformed("truncated header");
   const std::string_view header(reinterpret_cast<const char*>(file.data()) + 8 + width, length);
-  const auto descr = after_key(header, "descr"), fortran = after_key(header, "fortran_order"), shape = after_key(header, "shape");
+  const auto descr = after_key(header, "descr"), fortran = after_key(header, "fortran_order"),
+             shape = after_key(header, "shape");
   if (!descr || !fortran || !shape) return malformed("descr, fortran_order or shape is missing");
-  if (descr->empty() || ((*descr)[0] != '\'' && (*descr)[0] != '"')) return fail(Code::kUnsupported, "{}: structured element type", where);
+  if (descr->empty() || ((*descr)[0] != '\'' && (*descr)[0] != '"'))
+    return fail(Code::kUnsupported, "{}: structured element type", where);
   const size_t quote = descr->find((*descr)[0], 1);
   if (quote == std::string_view::npos || quote < 3) return malformed("descr");
   const std::string_view code = descr->substr(1, quote - 1);
   HostTensor t;
   bool known = false;
   for (const DTypeName& n : kNames)
-    if (code.substr(1) == n.code && (code[0] == '<' || code[0] == '|' || (code[0] == '>' && size_of(n.dtype) == 1))) t.dtype = n.dtype, known = true;
+    if (code.substr(1) == n.code && (code[0] == '<' || code[0] == '|' || (code[0] == '>' && size_of(n.dtype) == 1)))
+      t.dtype = n.dtype, known = true;
   if (!known) return fail(Code::kUnsupported, "{}: element type '{}'", where, code);
   auto sizes = shape_of(*shape);
   if (!sizes) return with_note(std::move(sizes.error()), where);
@@ -114,8 +121,9 @@ Result<Pieces> build(const HostTensor& t) {
   for (const DTypeName& n : kNames)
     if (n.dtype == t.dtype) code = n.code;
   if (code.empty()) return fail(Code::kUnsupported, "NumPy has no element type for {}", name(t.dtype));
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", size_of(t.dtype) == 1 ? '|' : '<', code,
-                                   fmt::join(t.sizes, ", "), t.sizes.size() == 1 ? "," : "");
+  std::string header =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", size_of(t.dtype) == 1 ? '|' : '<',
+                  code, fmt::join(t.sizes, ", "), t.sizes.size() == 1 ? "," : "");
   header.append(63 - (10 + header.size()) % 64, ' ');  // header, newline and all: a multiple of 64
   header += '\n';
   std::vector<std::byte> head(10 + header.size());

@@ -61,7 +61,8 @@ class Parser {
       program_size_ = flat::u64_at(file_, kHeaderAt + 8);
       segment_base_ = flat::u64_at(file_, kHeaderAt + 16);
       if (program_size_ > file_.size() || segment_base_ > file_.size())
-        return fail(Code::kMalformed, "truncated: the header tells of {} bytes of program and segments at {}, the file has {}",
+        return fail(Code::kMalformed,
+                    "truncated: the header tells of {} bytes of program and segments at {}, the file has {}",
                     program_size_, segment_base_, file_.size());
     }
     if (program_size_ < kHeaderAt || program_size_ >= flat::kMaxFlatbuffer)
@@ -76,7 +77,8 @@ class Parser {
       // A file whose segments are all empty has no extended header.
       if (segment_base_ == 0 && s->size() > 0) return fail(Code::kMalformed, "segments without an extended header");
       if (s->offset() > space || s->size() > space - s->offset())
-        return fail(Code::kMalformed, "truncated: segment {} is {} bytes at {}, beyond the file's end", i, s->size(), s->offset());
+        return fail(Code::kMalformed, "truncated: segment {} is {} bytes at {}, beyond the file's end", i, s->size(),
+                    s->offset());
       EW_TRY(spend(sizeof(Bytes)));
       segments_.push_back(file_.subspan(segment_base_ + s->offset(), s->size()));
     }
@@ -106,7 +108,8 @@ class Parser {
   }
 
   Result<void> data(const fb::Program& root, Program& p, Bytes flat) {
-    EW_TRY(spend(sizeof(Bytes) * (uint64_t{flat::count(root.inline_constants())} + flat::count(root.inline_delegates()))));
+    EW_TRY(
+        spend(sizeof(Bytes) * (uint64_t{flat::count(root.inline_constants())} + flat::count(root.inline_delegates()))));
     for (uint32_t i = 0; i < flat::count(root.inline_constants()); ++i)
       p.constants.push_back(original(root.inline_constants()->Get(i)->bytes(), flat));
     if (root.constant_segment()) {
@@ -128,7 +131,8 @@ class Parser {
     for (uint32_t i = 0; i < flat::count(root.named_data()); ++i) {
       const fb::NamedData* n = root.named_data()->Get(i);
       EW_ASSIGN(std::string key, text(n->key()));
-      if (n->segment() >= segments_.size()) return fail(Code::kMalformed, "named data '{}': no segment {}", key, n->segment());
+      if (n->segment() >= segments_.size())
+        return fail(Code::kMalformed, "named data '{}': no segment {}", key, n->segment());
       EW_TRY(spend(sizeof(NamedData)));
       p.named_data.push_back({std::move(key), n->segment()});
     }
@@ -137,7 +141,8 @@ class Parser {
 
   Result<void> indices(const std::vector<int32_t>& v, size_t limit, const char* what, int32_t lowest = 0) const {
     for (int32_t i : v)
-      if (i < lowest || (i >= 0 && static_cast<size_t>(i) >= limit)) return fail(Code::kMalformed, "{}: no value {}", what, i);
+      if (i < lowest || (i >= 0 && static_cast<size_t>(i) >= limit))
+        return fail(Code::kMalformed, "{}: no value {}", what, i);
     return {};
   }
 
@@ -288,13 +293,15 @@ class Parser {
     }
     t.requires_grad = from.requires_grad();
     t.buffer = from.buffer();
-    if (from.dynamism() < 0 || from.dynamism() > 2) return fail(Code::kMalformed, "unknown dynamism {}", from.dynamism());
+    if (from.dynamism() < 0 || from.dynamism() > 2)
+      return fail(Code::kMalformed, "unknown dynamism {}", from.dynamism());
     t.dynamism = static_cast<Dynamism>(from.dynamism());
     uint64_t mutable_segment = 0;
     if (const fb::TensorExtra* extra = from.extra()) {
       t.has_extra = true;
       EW_ASSIGN(t.name, text(extra->name()));
-      if (extra->location() < 0 || extra->location() > 1) return fail(Code::kMalformed, "unknown data location {}", extra->location());
+      if (extra->location() < 0 || extra->location() > 1)
+        return fail(Code::kMalformed, "unknown data location {}", extra->location());
       t.external = extra->location() == 1;
       if (extra->device_type() != 0) return fail(Code::kUnsupported, "tensor on another device than the CPU");
       mutable_segment = extra->mutable_segment();
@@ -306,7 +313,8 @@ class Parser {
         return fail(Code::kMalformed, "no memory buffer {}", a->memory_id());
       const auto room = static_cast<uint64_t>(plan.buffer_sizes[a->memory_id()]);
       if (t.allocation->offset > room || size > room - t.allocation->offset)
-        return fail(Code::kMalformed, "{} bytes at {} do not fit memory buffer {} of {}", size, t.allocation->offset, a->memory_id(), room);
+        return fail(Code::kMalformed, "{} bytes at {} do not fit memory buffer {} of {}", size, t.allocation->offset,
+                    a->memory_id(), room);
     }
     if (t.external || t.buffer == 0) return {};
     if (t.allocation) {
@@ -317,7 +325,8 @@ class Parser {
       return fail(Code::kMalformed, "no constant {}", t.buffer);
     }
     const Bytes room = t.allocation ? p.mutable_data[t.buffer] : p.constants[t.buffer];
-    if (size > room.size()) return fail(Code::kMalformed, "truncated: the tensor needs {} bytes of data, {} are there", size, room.size());
+    if (size > room.size())
+      return fail(Code::kMalformed, "truncated: the tensor needs {} bytes of data, {} are there", size, room.size());
     return {};
   }
 
@@ -326,7 +335,8 @@ class Parser {
     const fb::DataReference* ref = from.processed();
     if (!ref) return fail(Code::kMalformed, "delegate '{}' has no payload", to.id);
     const bool in_segment = ref->location() == 1;
-    if (ref->location() < 0 || ref->location() > 1 || ref->index() >= (in_segment ? segments_.size() : inline_payloads_))
+    if (ref->location() < 0 || ref->location() > 1 ||
+        ref->index() >= (in_segment ? segments_.size() : inline_payloads_))
       return fail(Code::kMalformed, "delegate '{}': no payload {}", to.id, ref->index());
     to.payload = ref->index() + (in_segment ? static_cast<uint32_t>(inline_payloads_) : 0);
     for (uint32_t i = 0; i < flat::count(from.specs()); ++i) {
@@ -364,7 +374,8 @@ class Parser {
         const auto* c = from.call_as_KernelCall();
         KernelCall k{.op = c->op()};
         EW_TRY(copy(c->args(), k.args));
-        if (k.op < 0 || static_cast<size_t>(k.op) >= plan.operators.size()) return fail(Code::kMalformed, "no operator {}", k.op);
+        if (k.op < 0 || static_cast<size_t>(k.op) >= plan.operators.size())
+          return fail(Code::kMalformed, "no operator {}", k.op);
         EW_TRY(indices(k.args, n, "operator arguments"));
         to = std::move(k);
         return {};
@@ -388,7 +399,8 @@ class Parser {
       case fb::Call::JumpFalseCall: {
         const auto* c = from.call_as_JumpFalseCall();
         EW_TRY(indices({c->cond()}, n, "jump condition"));
-        if (c->target() < 0 || static_cast<uint32_t>(c->target()) > count) return fail(Code::kMalformed, "jump to instruction {}", c->target());
+        if (c->target() < 0 || static_cast<uint32_t>(c->target()) > count)
+          return fail(Code::kMalformed, "jump to instruction {}", c->target());
         to = JumpFalseCall{c->cond(), c->target()};
         return {};
       }

@@ -46,11 +46,21 @@ struct Tensor {
 };
 
 struct Null {};
-struct IntList { std::vector<int64_t> items; };                   // indices of int values in Plan::values
-struct DoubleList { std::vector<double> items; };
-struct BoolList { std::vector<bool> items; };
-struct TensorList { std::vector<int32_t> items; };                // indices of tensors in Plan::values
-struct OptionalTensorList { std::vector<int32_t> items; };        // the same; -1 or the index of a Null: none
+struct IntList {
+  std::vector<int64_t> items;
+};  // indices of int values in Plan::values
+struct DoubleList {
+  std::vector<double> items;
+};
+struct BoolList {
+  std::vector<bool> items;
+};
+struct TensorList {
+  std::vector<int32_t> items;
+};  // indices of tensors in Plan::values
+struct OptionalTensorList {
+  std::vector<int32_t> items;
+};  // the same; -1 or the index of a Null: none
 
 // In the order of the file's union (tag = index + 1).
 using Value = std::variant<Null, int64_t, bool, double, Tensor, std::string, IntList, DoubleList, BoolList, TensorList,
@@ -61,11 +71,23 @@ struct Operator {
   std::string overload;  // "out", may be empty
 };
 
-struct KernelCall { int32_t op = 0; std::vector<int32_t> args; };            // args: indices of values, outputs last
-struct DelegateCall { int32_t delegate = 0; std::vector<int32_t> args; };    // inputs, then outputs
-struct MoveCall { int32_t from = 0, to = 0; };
-struct JumpFalseCall { int32_t cond = 0, target = 0; };                      // target: index of an instruction of the chain
-struct FreeCall { int32_t value = 0; };
+struct KernelCall {
+  int32_t op = 0;
+  std::vector<int32_t> args;
+};  // args: indices of values, outputs last
+struct DelegateCall {
+  int32_t delegate = 0;
+  std::vector<int32_t> args;
+};  // inputs, then outputs
+struct MoveCall {
+  int32_t from = 0, to = 0;
+};
+struct JumpFalseCall {
+  int32_t cond = 0, target = 0;
+};  // target: index of an instruction of the chain
+struct FreeCall {
+  int32_t value = 0;
+};
 using Instruction = std::variant<KernelCall, DelegateCall, MoveCall, JumpFalseCall, FreeCall>;
 
 struct CompileSpec {
@@ -84,7 +106,7 @@ struct Chain {
 };
 
 struct Plan {
-  std::string name;  // "forward"
+  std::string name;                                 // "forward"
   std::string container_inputs, container_outputs;  // encoded pytree specs, may be empty
   std::vector<Value> values;
   std::vector<int32_t> inputs, outputs;

@@ -6,7 +6,8 @@
 namespace edgewright::pte {
 namespace {
 
-constexpr uint32_t kHeaderLength = 32;  // a multiple of flat::kAlignment, so that inserting it keeps the flatbuffer aligned
+constexpr uint32_t kHeaderLength =
+    32;  // a multiple of flat::kAlignment, so that inserting it keeps the flatbuffer aligned
 
 uint64_t align_up(uint64_t n, uint64_t a) { return (n + a - 1) / a * a; }
 
@@ -29,7 +30,8 @@ class Builder {
       named.push_back(fb::CreateNamedData(b_, b_.CreateString(n.key), first_named_ + n.blob));
     }
     std::vector<flatbuffers::Offset<fb::SegmentOffsets>> mutables;
-    if (!mutable_offsets_.empty()) mutables.push_back(fb::CreateSegmentOffsets(b_, mutable_segment_, b_.CreateVector(mutable_offsets_)));
+    if (!mutable_offsets_.empty())
+      mutables.push_back(fb::CreateSegmentOffsets(b_, mutable_segment_, b_.CreateVector(mutable_offsets_)));
     // Stock writes offset 0 of the reserved constant even where there is no constant, and then needs a segment for it.
     const auto constants = fb::CreateSegmentOffsets(b_, 0, b_.CreateVector(constant_offsets_));
     const auto plan_list = b_.CreateVector(plans);
@@ -38,7 +40,8 @@ class Builder {
     const auto segment_list = b_.CreateVector(segments);
     const auto mutable_list = mutables.empty() ? 0 : b_.CreateVector(mutables);
     const auto named_list = b_.CreateVector(named);
-    b_.Finish(fb::CreateProgram(b_, p_.version, plan_list, empty_constants, empty_delegates, segment_list, constants, mutable_list, named_list),
+    b_.Finish(fb::CreateProgram(b_, p_.version, plan_list, empty_constants, empty_delegates, segment_list, constants,
+                                mutable_list, named_list),
               fb::ProgramIdentifier());
     return assemble();
   }
@@ -93,18 +96,21 @@ class Builder {
     }
     std::vector<flatbuffers::Offset<fb::Delegate>> delegates;
     for (const Delegate& d : plan.delegates) {
-      if (d.payload >= blobs_.payloads.size()) return fail(Code::kInternal, "delegate '{}' has no payload {}", d.id, d.payload);
+      if (d.payload >= blobs_.payloads.size())
+        return fail(Code::kInternal, "delegate '{}' has no payload {}", d.id, d.payload);
       std::vector<flatbuffers::Offset<fb::CompileSpec>> specs;
       for (const CompileSpec& s : d.specs) {
         const auto key = b_.CreateString(s.key);
-        specs.push_back(fb::CreateCompileSpec(b_, key, b_.CreateVector(reinterpret_cast<const uint8_t*>(s.value.data()), s.value.size())));
+        specs.push_back(fb::CreateCompileSpec(
+            b_, key, b_.CreateVector(reinterpret_cast<const uint8_t*>(s.value.data()), s.value.size())));
       }
       const auto id = b_.CreateString(d.id);
       const auto processed = fb::CreateDataReference(b_, 1, first_payload_ + d.payload);
       delegates.push_back(fb::CreateDelegate(b_, id, processed, b_.CreateVector(specs)));
     }
     const auto name = b_.CreateString(plan.name);
-    const auto container_in = b_.CreateString(plan.container_inputs), container_out = b_.CreateString(plan.container_outputs);
+    const auto container_in = b_.CreateString(plan.container_inputs),
+               container_out = b_.CreateString(plan.container_outputs);
     const auto container = fb::CreateContainer(b_, container_in, container_out);
     const auto value_list = b_.CreateVector(values);
     const auto inputs = b_.CreateVector(plan.inputs), outputs = b_.CreateVector(plan.outputs);
@@ -132,7 +138,9 @@ class Builder {
         break;
       }
       case 9: o = fb::CreateTensorList(b_, b_.CreateVector(std::get<TensorList>(v).items)).Union(); break;
-      case 10: o = fb::CreateOptionalTensorList(b_, b_.CreateVector(std::get<OptionalTensorList>(v).items)).Union(); break;
+      case 10:
+        o = fb::CreateOptionalTensorList(b_, b_.CreateVector(std::get<OptionalTensorList>(v).items)).Union();
+        break;
     }
     return fb::CreateValue(b_, static_cast<fb::Kind>(v.index() + 1), o);
   }
@@ -149,14 +157,16 @@ class Builder {
                                         static_cast<uint32_t>(t.allocation->offset >> 32));
     const auto sizes = b_.CreateVector(t.sizes);
     const auto dim_order = b_.CreateVector(t.dim_order);
-    return fb::CreateTensor(b_, static_cast<int8_t>(t.dtype), 0, sizes, dim_order, t.requires_grad, t.buffer, allocation, 0,
-                            static_cast<int8_t>(t.dynamism), extra);
+    return fb::CreateTensor(b_, static_cast<int8_t>(t.dtype), 0, sizes, dim_order, t.requires_grad, t.buffer,
+                            allocation, 0, static_cast<int8_t>(t.dynamism), extra);
   }
 
   flatbuffers::Offset<fb::Instruction> build_instruction(const Instruction& i) {
     flatbuffers::Offset<void> o;
-    if (const auto* k = std::get_if<KernelCall>(&i)) o = fb::CreateKernelCall(b_, k->op, b_.CreateVector(k->args)).Union();
-    if (const auto* d = std::get_if<DelegateCall>(&i)) o = fb::CreateDelegateCall(b_, d->delegate, b_.CreateVector(d->args)).Union();
+    if (const auto* k = std::get_if<KernelCall>(&i))
+      o = fb::CreateKernelCall(b_, k->op, b_.CreateVector(k->args)).Union();
+    if (const auto* d = std::get_if<DelegateCall>(&i))
+      o = fb::CreateDelegateCall(b_, d->delegate, b_.CreateVector(d->args)).Union();
     if (const auto* m = std::get_if<MoveCall>(&i)) o = fb::CreateMoveCall(b_, m->from, m->to).Union();
     if (const auto* j = std::get_if<JumpFalseCall>(&i)) o = fb::CreateJumpFalseCall(b_, j->cond, j->target).Union();
     if (const auto* f = std::get_if<FreeCall>(&i)) o = fb::CreateFreeCall(b_, f->value).Union();
@@ -166,7 +176,8 @@ class Builder {
   // The header goes between the identifier and the rest, so the root offset grows by its length.
   Result<Pieces> assemble() {
     const size_t flat_size = b_.GetSize();
-    if (flat_size + kHeaderLength >= flat::kMaxFlatbuffer) return fail(Code::kInternal, "program flatbuffer of {} bytes", flat_size);
+    if (flat_size + kHeaderLength >= flat::kMaxFlatbuffer)
+      return fail(Code::kInternal, "program flatbuffer of {} bytes", flat_size);
     const uint64_t program_size = flat_size + kHeaderLength;
     const uint64_t base = align_up(program_size, kSegmentAlignment);
     std::vector<std::byte> head(program_size);

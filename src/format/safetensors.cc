@@ -16,8 +16,9 @@ struct DTypeName {
   const char* name;
 };
 constexpr DTypeName kNames[] = {
-    {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::f16, "F16"}, {DType::bf16, "BF16"}, {DType::i64, "I64"}, {DType::i32, "I32"},
-    {DType::i16, "I16"}, {DType::i8, "I8"}, {DType::u64, "U64"}, {DType::u32, "U32"}, {DType::u16, "U16"}, {DType::u8, "U8"},
+    {DType::f64, "F64"}, {DType::f32, "F32"},          {DType::f16, "F16"},        {DType::bf16, "BF16"},
+    {DType::i64, "I64"}, {DType::i32, "I32"},          {DType::i16, "I16"},        {DType::i8, "I8"},
+    {DType::u64, "U64"}, {DType::u32, "U32"},          {DType::u16, "U16"},        {DType::u8, "U8"},
     {DType::b8, "BOOL"}, {DType::f8e4m3fn, "F8_E4M3"}, {DType::f8e5m2, "F8_E5M2"}, {DType::c64, "C64"},
 };
 
@@ -41,7 +42,8 @@ Result<HostTensor> entry(simdjson::dom::element e, Bytes data) {
   }
   const auto numel = checked_numel(t.sizes);
   const auto bytes = numel ? checked_mul(*numel, static_cast<int64_t>(size_of(t.dtype))) : std::nullopt;
-  if (begin > end || end > data.size()) return fail(Code::kMalformed, "data_offsets [{}, {}] are not inside {} bytes of data", begin, end, data.size());
+  if (begin > end || end > data.size())
+    return fail(Code::kMalformed, "data_offsets [{}, {}] are not inside {} bytes of data", begin, end, data.size());
   if (!bytes || static_cast<uint64_t>(*bytes) != end - begin)
     return fail(Code::kMalformed, "data_offsets [{}, {}] disagree with the shape", begin, end);
   t.bytes = data.subspan(begin, end - begin);
@@ -52,9 +54,12 @@ Result<HostTensor> entry(simdjson::dom::element e, Bytes data) {
 std::string json_string(std::string_view s) {
   std::string out = "\"";
   for (char c : s) {
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += '\\', out += c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    else
+      out += c;
   }
   return out + "\"";
 }
@@ -65,7 +70,8 @@ Result<std::vector<NamedTensor>> parse(Bytes file, std::shared_ptr<const void> o
   uint64_t length = 0;
   if (file.size() >= 8) std::memcpy(&length, file.data(), 8);
   if (file.size() < 8 || length > file.size() - 8 || length > kMaxHeader)
-    return fail(Code::kMalformed, "{}: not a safetensors file: header of {} bytes in a file of {}", where, length, file.size());
+    return fail(Code::kMalformed, "{}: not a safetensors file: header of {} bytes in a file of {}", where, length,
+                file.size());
   simdjson::dom::parser parser;
   simdjson::dom::object root;
   if (const auto error = parser.parse(reinterpret_cast<const char*>(file.data()) + 8, length).get(root))
@@ -96,8 +102,9 @@ Pieces build(const std::vector<NamedTensor>& tensors) {
     const char* dtype = "U8";
     for (const DTypeName& n : kNames)
       if (t.dtype == n.dtype) dtype = n.name;
-    header += fmt::format("{}{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", header.size() > 1 ? "," : "", json_string(name), dtype,
-                          fmt::join(t.sizes, ","), at, at + t.bytes.size());
+    header +=
+        fmt::format("{}{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", header.size() > 1 ? "," : "",
+                    json_string(name), dtype, fmt::join(t.sizes, ","), at, at + t.bytes.size());
     at += t.bytes.size();
   }
   header += "}";

@@ -14,8 +14,23 @@ constexpr uint32_t kMaxRank = 16;
 using fb::AnyNode;
 
 // Which flatbuffer table a node kind is stored as.
-enum class Shape { kUnary, kBinary, kCat, kConv, kPool, kArgMaxPool, kFullyConnected, kTranspose, kResize, kPad, kReshape, kSlice,
-                   kAttention, kLeakyRelu, kElu };
+enum class Shape {
+  kUnary,
+  kBinary,
+  kCat,
+  kConv,
+  kPool,
+  kArgMaxPool,
+  kFullyConnected,
+  kTranspose,
+  kResize,
+  kPad,
+  kReshape,
+  kSlice,
+  kAttention,
+  kLeakyRelu,
+  kElu
+};
 
 struct KindInfo {
   const char* name;
@@ -24,21 +39,53 @@ struct KindInfo {
 };
 
 constexpr KindInfo kKinds[] = {
-    {"Add", Shape::kBinary, 2}, {"FullyConnected", Shape::kFullyConnected, 3}, {"Softmax", Shape::kUnary, 1},
-    {"Sigmoid", Shape::kUnary, 1}, {"StaticTranspose", Shape::kTranspose, 1}, {"Clamp", Shape::kUnary, 1},
-    {"Conv2d", Shape::kConv, 3}, {"Div", Shape::kBinary, 2}, {"StaticResizeBilinear2D", Shape::kResize, 1},
-    {"StaticConstantPad", Shape::kPad, 1}, {"AvgPooling2d", Shape::kPool, 1}, {"Minimum", Shape::kBinary, 2},
-    {"DepthwiseConv2d", Shape::kConv, 3}, {"MaxPooling2d", Shape::kPool, 1}, {"Multiply", Shape::kBinary, 2},
-    {"Subtract", Shape::kBinary, 2}, {"Floor", Shape::kUnary, 1}, {"Convert", Shape::kUnary, 1},
-    {"GlobalAvgPooling2d", Shape::kUnary, 1}, {"StaticReshape", Shape::kReshape, 1}, {"ArgMaxPooling2d", Shape::kArgMaxPool, 1},
-    {"SquareRoot", Shape::kUnary, 1}, {"Ceiling", Shape::kUnary, 1}, {"Hardswish", Shape::kUnary, 1},
-    {"LeakyReLU", Shape::kLeakyRelu, 1}, {"Maximum", Shape::kBinary, 2}, {"Negate", Shape::kUnary, 1},
-    {"Square", Shape::kUnary, 1}, {"ELU", Shape::kElu, 1}, {"Abs", Shape::kUnary, 1}, {"PReLU", Shape::kBinary, 2},
-    {"Concatenate2", Shape::kCat, 2}, {"Concatenate3", Shape::kCat, 3}, {"Concatenate4", Shape::kCat, 4},
-    {"StaticSlice", Shape::kSlice, 1}, {"ScaledDotProductAttention", Shape::kAttention, 5},
-    {"BatchMatrixMultiply", Shape::kBinary, 2}, {"Concatenate5", Shape::kCat, 5}, {"ConvTranspose2d", Shape::kConv, 3},
-    {"ReciprocalSquareRoot", Shape::kUnary, 1}, {"Log", Shape::kUnary, 1}, {"Gelu", Shape::kUnary, 1}, {"Tanh", Shape::kUnary, 1},
-    {"Exp", Shape::kUnary, 1}, {"Sin", Shape::kUnary, 1}, {"Copy", Shape::kUnary, 1}, {"Cos", Shape::kUnary, 1},
+    {"Add", Shape::kBinary, 2},
+    {"FullyConnected", Shape::kFullyConnected, 3},
+    {"Softmax", Shape::kUnary, 1},
+    {"Sigmoid", Shape::kUnary, 1},
+    {"StaticTranspose", Shape::kTranspose, 1},
+    {"Clamp", Shape::kUnary, 1},
+    {"Conv2d", Shape::kConv, 3},
+    {"Div", Shape::kBinary, 2},
+    {"StaticResizeBilinear2D", Shape::kResize, 1},
+    {"StaticConstantPad", Shape::kPad, 1},
+    {"AvgPooling2d", Shape::kPool, 1},
+    {"Minimum", Shape::kBinary, 2},
+    {"DepthwiseConv2d", Shape::kConv, 3},
+    {"MaxPooling2d", Shape::kPool, 1},
+    {"Multiply", Shape::kBinary, 2},
+    {"Subtract", Shape::kBinary, 2},
+    {"Floor", Shape::kUnary, 1},
+    {"Convert", Shape::kUnary, 1},
+    {"GlobalAvgPooling2d", Shape::kUnary, 1},
+    {"StaticReshape", Shape::kReshape, 1},
+    {"ArgMaxPooling2d", Shape::kArgMaxPool, 1},
+    {"SquareRoot", Shape::kUnary, 1},
+    {"Ceiling", Shape::kUnary, 1},
+    {"Hardswish", Shape::kUnary, 1},
+    {"LeakyReLU", Shape::kLeakyRelu, 1},
+    {"Maximum", Shape::kBinary, 2},
+    {"Negate", Shape::kUnary, 1},
+    {"Square", Shape::kUnary, 1},
+    {"ELU", Shape::kElu, 1},
+    {"Abs", Shape::kUnary, 1},
+    {"PReLU", Shape::kBinary, 2},
+    {"Concatenate2", Shape::kCat, 2},
+    {"Concatenate3", Shape::kCat, 3},
+    {"Concatenate4", Shape::kCat, 4},
+    {"StaticSlice", Shape::kSlice, 1},
+    {"ScaledDotProductAttention", Shape::kAttention, 5},
+    {"BatchMatrixMultiply", Shape::kBinary, 2},
+    {"Concatenate5", Shape::kCat, 5},
+    {"ConvTranspose2d", Shape::kConv, 3},
+    {"ReciprocalSquareRoot", Shape::kUnary, 1},
+    {"Log", Shape::kUnary, 1},
+    {"Gelu", Shape::kUnary, 1},
+    {"Tanh", Shape::kUnary, 1},
+    {"Exp", Shape::kUnary, 1},
+    {"Sin", Shape::kUnary, 1},
+    {"Copy", Shape::kUnary, 1},
+    {"Cos", Shape::kUnary, 1},
 };
 constexpr size_t kKindCount = std::size(kKinds);
 static_assert(kKindCount == static_cast<size_t>(NodeKind::kCos) && kKindCount == static_cast<size_t>(AnyNode::MAX));
@@ -53,7 +100,8 @@ class Parser {
     EW_TRY(locate());
     std::unique_ptr<std::byte[]> copy;
     const Bytes flat = flat::aligned(flat_, copy);
-    if (flat.size() < 8 || (std::memcmp(flat.data() + 4, "XN01", 4) != 0 && std::memcmp(flat.data() + 4, "XN00", 4) != 0))
+    if (flat.size() < 8 ||
+        (std::memcmp(flat.data() + 4, "XN01", 4) != 0 && std::memcmp(flat.data() + 4, "XN00", 4) != 0))
       return fail(Code::kMalformed, "not an XNNPACK payload: no identifier XN01 or XN00");
     if (!flat::verify<fb::Graph>(flat)) return fail(Code::kMalformed, "the payload's flatbuffer does not verify");
     const fb::Graph* root = fb::GetGraph(flat.data());
@@ -67,13 +115,15 @@ class Parser {
     for (uint32_t i = 0; i < flat::count(root->values()); ++i) {
       EW_TRY(spend(sizeof(Value)));
       Value v;
-      if (auto r = value(*root->values()->Get(i), g, v); !r) return with_note(std::move(r.error()), fmt::format("XNNPACK value {}", i));
+      if (auto r = value(*root->values()->Get(i), g, v); !r)
+        return with_note(std::move(r.error()), fmt::format("XNNPACK value {}", i));
       g.values.push_back(std::move(v));
     }
     for (uint32_t i = 0; i < flat::count(root->nodes()); ++i) {
       EW_TRY(spend(sizeof(Node)));
       Node n;
-      if (auto r = node(*root->nodes()->Get(i), n); !r) return with_note(std::move(r.error()), fmt::format("XNNPACK node {}", i));
+      if (auto r = node(*root->nodes()->Get(i), n); !r)
+        return with_note(std::move(r.error()), fmt::format("XNNPACK node {}", i));
       g.nodes.push_back(std::move(n));
     }
     return g;
@@ -93,7 +143,8 @@ class Parser {
   Result<void> locate() {
     flat_ = payload_;
     if (payload_.size() < kHeaderLength || std::memcmp(payload_.data() + 4, "XH00", 4) != 0) {
-      if (payload_.size() >= flat::kMaxFlatbuffer) return fail(Code::kMalformed, "payload of {} bytes without a header", payload_.size());
+      if (payload_.size() >= flat::kMaxFlatbuffer)
+        return fail(Code::kMalformed, "payload of {} bytes without a header", payload_.size());
       return {};
     }
     uint16_t length;
@@ -102,9 +153,11 @@ class Parser {
     const uint64_t flat_at = flat::u32_at(payload_, 10), flat_size = flat::u32_at(payload_, 14);
     const uint64_t const_at = flat::u32_at(payload_, 18), const_size = flat::u64_at(payload_, 22);
     if (flat_at + flat_size > payload_.size() || flat_size >= flat::kMaxFlatbuffer)
-      return fail(Code::kMalformed, "truncated: payload flatbuffer of {} bytes at {}, the payload has {}", flat_size, flat_at, payload_.size());
+      return fail(Code::kMalformed, "truncated: payload flatbuffer of {} bytes at {}, the payload has {}", flat_size,
+                  flat_at, payload_.size());
     if (const_at > payload_.size() || const_size > payload_.size() - const_at)
-      return fail(Code::kMalformed, "truncated: payload constants of {} bytes at {}, the payload has {}", const_size, const_at, payload_.size());
+      return fail(Code::kMalformed, "truncated: payload constants of {} bytes at {}, the payload has {}", const_size,
+                  const_at, payload_.size());
     flat_ = payload_.subspan(flat_at, flat_size);
     constants_ = payload_.subspan(const_at, const_size);
     return {};
@@ -118,7 +171,8 @@ class Parser {
       const auto* bytes = root.inline_constants()->Get(i)->bytes();
       Constant c;
       if (flat::count(bytes) > 0)  // the bytes of the payload itself: `flat` may be a copy
-        c.data = flat_.subspan(static_cast<size_t>(reinterpret_cast<const std::byte*>(bytes->data()) - flat.data()), bytes->size());
+        c.data = flat_.subspan(static_cast<size_t>(reinterpret_cast<const std::byte*>(bytes->data()) - flat.data()),
+                               bytes->size());
       c.size = c.data.size();
       g.constants.push_back(std::move(c));
     }
@@ -130,7 +184,8 @@ class Parser {
       c.named_key = flat::str(from->named_key());
       if (c.named_key.empty() && i > 0) {
         if (from->offset() > constants_.size() || from->size() > constants_.size() - from->offset())
-          return fail(Code::kMalformed, "truncated: payload constant {} is {} bytes at {}, of {}", i, from->size(), from->offset(), constants_.size());
+          return fail(Code::kMalformed, "truncated: payload constant {} is {} bytes at {}, of {}", i, from->size(),
+                      from->offset(), constants_.size());
         c.data = constants_.subspan(from->offset(), from->size());
       } else if (!c.named_key.empty() && from->offset() != kNotHere) {
         return fail(Code::kMalformed, "payload constant {} has both a name and an offset", i);
@@ -147,7 +202,8 @@ class Parser {
 
   Result<void> tensor(const fb::TensorValue& from, const Graph& g, Value& v) {
     const auto known = [](int16_t d) { return d >= 0 && d <= kLastDatatype; };
-    if (!known(from.datatype()) || !known(from.dynamic_datatype())) return fail(Code::kMalformed, "unknown datatype {}", from.datatype());
+    if (!known(from.datatype()) || !known(from.dynamic_datatype()))
+      return fail(Code::kMalformed, "unknown datatype {}", from.datatype());
     v.datatype = static_cast<Datatype>(from.datatype());
     v.dynamic_datatype = static_cast<Datatype>(from.dynamic_datatype());
     EW_TRY(copy(from.dims(), v.dims));
@@ -177,7 +233,8 @@ class Parser {
         return {};
       case fb::Quant::ChannelQuant: {
         const fb::ChannelQuant& c = *q.quant_as_ChannelQuant();
-        ChannelQuant to{.channel_dim = c.channel_dim(), .scale_constant = c.scale_constant(), .num_scales = c.num_scales()};
+        ChannelQuant to{
+            .channel_dim = c.channel_dim(), .scale_constant = c.scale_constant(), .num_scales = c.num_scales()};
         EW_TRY(copy(c.scale(), to.scale));
         EW_TRY(constant_index(to.scale_constant, g));
         v.quant = std::move(to);
@@ -185,7 +242,9 @@ class Parser {
       }
       case fb::Quant::ChannelGroupQuant: {
         const fb::ChannelGroupQuant& c = *q.quant_as_ChannelGroupQuant();
-        ChannelGroupQuant to{.channel_dim = c.channel_dim(), .group_size = c.group_size(), .scale_constant = c.scale_constant(),
+        ChannelGroupQuant to{.channel_dim = c.channel_dim(),
+                             .group_size = c.group_size(),
+                             .scale_constant = c.scale_constant(),
                              .num_scales = c.num_scales()};
         EW_TRY(copy(c.scale(), to.scale));
         EW_TRY(constant_index(to.scale_constant, g));
@@ -200,7 +259,8 @@ class Parser {
   // Takes a list whose length the table tells a second time.
   template <class T>
   Result<void> dims(const flatbuffers::Vector<T>* from, uint32_t told, std::vector<uint32_t>& to) {
-    if (flat::count(from) != told || told > kMaxRank) return fail(Code::kMalformed, "list of {} dims, {} told", flat::count(from), told);
+    if (flat::count(from) != told || told > kMaxRank)
+      return fail(Code::kMalformed, "list of {} dims, {} told", flat::count(from), told);
     return copy(from, to);
   }
 
@@ -240,9 +300,10 @@ class Parser {
         n.inputs = {t.input(), t.filter(), t.bias()};
         n.outputs = {t.output()};
         n.flags = t.flags();
-        n.conv = {t.padding_top(), t.padding_right(), t.padding_bottom(), t.padding_left(), t.kernel_height(), t.kernel_width(),
-                  t.stride_height(), t.stride_width(), t.dilation_height(), t.dilation_width(), t.group_input_channels(),
-                  t.group_output_channels(), t.groups(), t.adjustment_height(), t.adjustment_width()};
+        n.conv = {t.padding_top(),     t.padding_right(),     t.padding_bottom(),       t.padding_left(),
+                  t.kernel_height(),   t.kernel_width(),      t.stride_height(),        t.stride_width(),
+                  t.dilation_height(), t.dilation_width(),    t.group_input_channels(), t.group_output_channels(),
+                  t.groups(),          t.adjustment_height(), t.adjustment_width()};
         break;
       }
       case Shape::kPool: {
@@ -250,8 +311,8 @@ class Parser {
         n.inputs = {t.input()};
         n.outputs = {t.output()};
         n.flags = t.flags();
-        n.conv = {t.padding_top(), t.padding_right(), t.padding_bottom(), t.padding_left(), t.kernel_height(), t.kernel_width(),
-                  t.stride_height(), t.stride_width(), t.dilation_height(), t.dilation_width()};
+        n.conv = {t.padding_top(),  t.padding_right(), t.padding_bottom(), t.padding_left(),    t.kernel_height(),
+                  t.kernel_width(), t.stride_height(), t.stride_width(),   t.dilation_height(), t.dilation_width()};
         break;
       }
       case Shape::kArgMaxPool: {
@@ -259,7 +320,8 @@ class Parser {
         n.inputs = {t.input()};
         n.outputs = {t.output(), t.output_index()};
         n.flags = t.flags();
-        n.conv = {t.padding_top(), t.padding_right(), t.padding_bottom(), t.padding_left(), t.kernel_height(), t.kernel_width()};
+        n.conv = {t.padding_top(),  t.padding_right(), t.padding_bottom(),
+                  t.padding_left(), t.kernel_height(), t.kernel_width()};
         break;
       }
       case Shape::kFullyConnected: {
@@ -360,7 +422,8 @@ class Builder {
         }
       }
       // Stock takes a key that is there, be it empty, for the name of named data.
-      constants.push_back(fb::CreateConstant(b_, offset, size, key.empty() ? 0 : b_.CreateString(key.data(), key.size())));
+      constants.push_back(
+          fb::CreateConstant(b_, offset, size, key.empty() ? 0 : b_.CreateString(key.data(), key.size())));
     }
     std::vector<flatbuffers::Offset<fb::Value>> values;
     for (const Value& v : g_.values) values.push_back(build_value(v));
@@ -369,7 +432,8 @@ class Builder {
       const Node& n = g_.nodes[i];
       const size_t outputs = n.kind == NodeKind::kArgMaxPooling2d ? 2 : 1;
       if (n.inputs.size() != info(n.kind).inputs || n.outputs.size() != outputs)
-        return fail(Code::kInternal, "XNNPACK node {} ({}) has {} inputs and {} outputs", i, name(n.kind), n.inputs.size(), n.outputs.size());
+        return fail(Code::kInternal, "XNNPACK node {} ({}) has {} inputs and {} outputs", i, name(n.kind),
+                    n.inputs.size(), n.outputs.size());
       const auto table = build_node(n);
       flatbuffers::Offset<fb::MinMax> min_max;
       if (n.output_min_max) min_max = fb::CreateMinMax(b_, (*n.output_min_max)[0], (*n.output_min_max)[1]);
@@ -380,7 +444,8 @@ class Builder {
     const auto value_list = b_.CreateVector(values);
     const auto inputs = b_.CreateVector(g_.input_ids), outputs = b_.CreateVector(g_.output_ids);
     const auto constant_list = b_.CreateVector(constants);
-    b_.Finish(fb::CreateGraph(b_, version, node_list, value_list, g_.num_externs, inputs, outputs, 0, 0, constant_list), fb::GraphIdentifier());
+    b_.Finish(fb::CreateGraph(b_, version, node_list, value_list, g_.num_externs, inputs, outputs, 0, 0, constant_list),
+              fb::GraphIdentifier());
 
     const uint64_t flat_size = b_.GetSize();
     if (flat_size >= flat::kMaxFlatbuffer) return fail(Code::kInternal, "payload flatbuffer of {} bytes", flat_size);
@@ -403,8 +468,9 @@ class Builder {
  private:
   flatbuffers::Offset<fb::Value> build_value(const Value& v) {
     const auto dims = b_.CreateVector(v.dims);
-    const auto tensor = fb::CreateTensorValue(b_, static_cast<int16_t>(v.datatype), static_cast<uint32_t>(v.dims.size()), dims, v.constant,
-                                              v.external_id, v.flags, v.id, static_cast<int16_t>(v.dynamic_datatype));
+    const auto tensor =
+        fb::CreateTensorValue(b_, static_cast<int16_t>(v.datatype), static_cast<uint32_t>(v.dims.size()), dims,
+                              v.constant, v.external_id, v.flags, v.id, static_cast<int16_t>(v.dynamic_datatype));
     flatbuffers::Offset<void> quant;
     fb::Quant kind = fb::Quant::NONE;
     if (const auto* q = std::get_if<TensorQuant>(&v.quant)) {
@@ -415,10 +481,13 @@ class Builder {
       quant = fb::CreateTokenDynamicQuant(b_, q->num_nonbatch_dims).Union();
     } else if (const auto* q = std::get_if<ChannelQuant>(&v.quant)) {
       kind = fb::Quant::ChannelQuant;
-      quant = fb::CreateChannelQuant(b_, b_.CreateVector(q->scale), q->channel_dim, q->scale_constant, q->num_scales).Union();
+      quant = fb::CreateChannelQuant(b_, b_.CreateVector(q->scale), q->channel_dim, q->scale_constant, q->num_scales)
+                  .Union();
     } else if (const auto* q = std::get_if<ChannelGroupQuant>(&v.quant)) {
       kind = fb::Quant::ChannelGroupQuant;
-      quant = fb::CreateChannelGroupQuant(b_, b_.CreateVector(q->scale), q->channel_dim, q->group_size, q->scale_constant, q->num_scales).Union();
+      quant = fb::CreateChannelGroupQuant(b_, b_.CreateVector(q->scale), q->channel_dim, q->group_size,
+                                          q->scale_constant, q->num_scales)
+                  .Union();
     }
     if (kind == fb::Quant::NONE) return fb::CreateValue(b_, fb::AnyValue::TensorValue, tensor.Union());
     return fb::CreateValue(b_, fb::AnyValue::QuantizedValue, fb::CreateQuantizedValue(b_, tensor, kind, quant).Union());
@@ -433,20 +502,23 @@ class Builder {
       case Shape::kBinary: return fb::CreateBinary(b_, in(0), in(1), out, n.flags).Union();
       case Shape::kCat: return fb::CreateCat(b_, n.axis, in(0), in(1), in(2), in(3), out, n.flags, in(4)).Union();
       case Shape::kConv:
-        return fb::CreateConv(b_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height, c.kernel_width,
-                              c.stride_height, c.stride_width, c.dilation_height, c.dilation_width, c.group_input_channels,
-                              c.group_output_channels, c.groups, c.adjustment_height, c.adjustment_width, in(0), in(1), in(2), out, n.flags)
+        return fb::CreateConv(b_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height,
+                              c.kernel_width, c.stride_height, c.stride_width, c.dilation_height, c.dilation_width,
+                              c.group_input_channels, c.group_output_channels, c.groups, c.adjustment_height,
+                              c.adjustment_width, in(0), in(1), in(2), out, n.flags)
             .Union();
       case Shape::kPool:
-        return fb::CreatePool(b_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height, c.kernel_width,
-                              c.stride_height, c.stride_width, c.dilation_height, c.dilation_width, in(0), out, n.flags)
+        return fb::CreatePool(b_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height,
+                              c.kernel_width, c.stride_height, c.stride_width, c.dilation_height, c.dilation_width,
+                              in(0), out, n.flags)
             .Union();
       case Shape::kArgMaxPool:
-        return fb::CreateArgMaxPool(b_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height, c.kernel_width,
-                                    in(0), out, n.outputs[1], n.flags)
+        return fb::CreateArgMaxPool(b_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left,
+                                    c.kernel_height, c.kernel_width, in(0), out, n.outputs[1], n.flags)
             .Union();
       case Shape::kFullyConnected: return fb::CreateFullyConnected(b_, in(0), in(1), in(2), out, n.flags).Union();
-      case Shape::kTranspose: return fb::CreateTranspose(b_, rank, b_.CreateVector(n.dims), in(0), out, n.flags).Union();
+      case Shape::kTranspose:
+        return fb::CreateTranspose(b_, rank, b_.CreateVector(n.dims), in(0), out, n.flags).Union();
       case Shape::kResize: return fb::CreateResizeBilinear(b_, n.dims.at(0), n.dims.at(1), in(0), out, n.flags).Union();
       case Shape::kPad: {
         const auto before = b_.CreateVector(n.dims);

@@ -22,44 +22,113 @@ inline constexpr uint32_t kConstantAlignment = 16;
 
 // Numbers of the payload, which are not those of xnnpack.h.
 enum class Datatype : int16_t {
-  kInvalid = 0, kFp32 = 1, kFp16 = 2, kQint8 = 3, kQuint8 = 4, kQint32 = 5, kQcint8 = 6, kQcint32 = 7, kQcint4 = 8,
-  kQdint8 = 9, kQbint4 = 10, kQpint8 = 11, kInt32 = 12, kPfp32 = 13, kBf16 = 14,
+  kInvalid = 0,
+  kFp32 = 1,
+  kFp16 = 2,
+  kQint8 = 3,
+  kQuint8 = 4,
+  kQint32 = 5,
+  kQcint8 = 6,
+  kQcint32 = 7,
+  kQcint4 = 8,
+  kQdint8 = 9,
+  kQbint4 = 10,
+  kQpint8 = 11,
+  kInt32 = 12,
+  kPfp32 = 13,
+  kBf16 = 14,
 };
 inline constexpr int16_t kLastDatatype = 14;
 
 // Numbers of the payload's node union.
 enum class NodeKind : uint8_t {
-  kAdd = 1, kFullyConnected, kSoftmax, kSigmoid, kStaticTranspose, kClamp, kConv2d, kDiv, kStaticResizeBilinear2d,
-  kStaticConstantPad, kAvgPooling2d, kMinimum, kDepthwiseConv2d, kMaxPooling2d, kMultiply, kSubtract, kFloor, kConvert,
-  kGlobalAvgPooling2d, kStaticReshape, kArgMaxPooling2d, kSquareRoot, kCeiling, kHardswish, kLeakyRelu, kMaximum, kNegate,
-  kSquare, kElu, kAbs, kPrelu, kConcatenate2, kConcatenate3, kConcatenate4, kStaticSlice, kScaledDotProductAttention,
-  kBatchMatrixMultiply, kConcatenate5, kConvTranspose2d, kReciprocalSquareRoot, kLog, kGelu, kTanh, kExp, kSin, kCopy, kCos,
+  kAdd = 1,
+  kFullyConnected,
+  kSoftmax,
+  kSigmoid,
+  kStaticTranspose,
+  kClamp,
+  kConv2d,
+  kDiv,
+  kStaticResizeBilinear2d,
+  kStaticConstantPad,
+  kAvgPooling2d,
+  kMinimum,
+  kDepthwiseConv2d,
+  kMaxPooling2d,
+  kMultiply,
+  kSubtract,
+  kFloor,
+  kConvert,
+  kGlobalAvgPooling2d,
+  kStaticReshape,
+  kArgMaxPooling2d,
+  kSquareRoot,
+  kCeiling,
+  kHardswish,
+  kLeakyRelu,
+  kMaximum,
+  kNegate,
+  kSquare,
+  kElu,
+  kAbs,
+  kPrelu,
+  kConcatenate2,
+  kConcatenate3,
+  kConcatenate4,
+  kStaticSlice,
+  kScaledDotProductAttention,
+  kBatchMatrixMultiply,
+  kConcatenate5,
+  kConvTranspose2d,
+  kReciprocalSquareRoot,
+  kLog,
+  kGelu,
+  kTanh,
+  kExp,
+  kSin,
+  kCopy,
+  kCos,
 };
 const char* name(NodeKind k);
 
-struct TensorQuant { float scale = 1; int32_t zero_point = 0; };
+struct TensorQuant {
+  float scale = 1;
+  int32_t zero_point = 0;
+};
 // Scales inline, or in constant `scale_constant` (> 0) with `num_scales` of them: f32, for groups bf16.
-struct ChannelQuant { std::vector<float> scale; int32_t channel_dim = 0; uint32_t scale_constant = 0, num_scales = 0; };
-struct ChannelGroupQuant { std::vector<float> scale; int32_t channel_dim = 0, group_size = 0; uint32_t scale_constant = 0, num_scales = 0; };
-struct TokenDynamicQuant { int32_t num_nonbatch_dims = 0; };
+struct ChannelQuant {
+  std::vector<float> scale;
+  int32_t channel_dim = 0;
+  uint32_t scale_constant = 0, num_scales = 0;
+};
+struct ChannelGroupQuant {
+  std::vector<float> scale;
+  int32_t channel_dim = 0, group_size = 0;
+  uint32_t scale_constant = 0, num_scales = 0;
+};
+struct TokenDynamicQuant {
+  int32_t num_nonbatch_dims = 0;
+};
 using Quant = std::variant<std::monostate, ChannelQuant, TensorQuant, TokenDynamicQuant, ChannelGroupQuant>;
 
 enum ValueFlags : uint32_t { kExternalInput = 1, kExternalOutput = 2 };
 
 struct Value {
   Datatype datatype = Datatype::kFp32;
-  std::vector<uint32_t> dims;          // outermost first; NHWC for images
-  uint32_t constant = 0;               // index into Graph::constants, 0: not constant
-  uint32_t external_id = kInvalidId;   // position among the delegate call's arguments, below Graph::num_externs
-  uint32_t flags = 0;                  // ValueFlags
-  uint32_t id = 0;                     // the id that nodes use; stock numbers values by their position, external or not
+  std::vector<uint32_t> dims;         // outermost first; NHWC for images
+  uint32_t constant = 0;              // index into Graph::constants, 0: not constant
+  uint32_t external_id = kInvalidId;  // position among the delegate call's arguments, below Graph::num_externs
+  uint32_t flags = 0;                 // ValueFlags
+  uint32_t id = 0;                    // the id that nodes use; stock numbers values by their position, external or not
   Datatype dynamic_datatype = Datatype::kInvalid;
   Quant quant;
 };
 
 struct ConvParams {
   uint32_t padding_top = 0, padding_right = 0, padding_bottom = 0, padding_left = 0;
-  uint32_t kernel_height = 1, kernel_width = 1, stride_height = 1, stride_width = 1, dilation_height = 1, dilation_width = 1;
+  uint32_t kernel_height = 1, kernel_width = 1, stride_height = 1, stride_width = 1, dilation_height = 1,
+           dilation_width = 1;
   uint32_t group_input_channels = 0, group_output_channels = 0, groups = 1;
   uint32_t adjustment_height = 0, adjustment_width = 0;  // transposed convolution only
 };

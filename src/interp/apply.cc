@@ -9,8 +9,6 @@
 #include "base/checked.h"
 #include "interp/interp.h"
 #include "ops/build.h"
-#include "interp/interp.h"
-#include "ops/build.h"
 
 namespace edgewright::interp {
 
@@ -23,7 +21,8 @@ Datum from_arg(const ir::Arg& a) {
 }
 
 std::string describe(const Datum& d) {
-  if (const auto* t = tensor(d)) return ir::str(ir::Type(ir::TensorType{t->dtype, ir::Shape(t->sizes.begin(), t->sizes.end())}));
+  if (const auto* t = tensor(d))
+    return ir::str(ir::Type(ir::TensorType{t->dtype, ir::Shape(t->sizes.begin(), t->sizes.end())}));
   if (const auto* s = number(d)) {
     if (s->is_float()) return fmt::format("float {}", s->f);
     if (s->is_bool()) return s->i ? "bool True" : "bool False";
@@ -34,9 +33,11 @@ std::string describe(const Datum& d) {
 }
 
 std::optional<ops::Call::Known> known(const Datum& d) {
-  if (const auto* t = tensor(d)) return ops::Call::Known{ir::TensorType{t->dtype, ir::Shape(t->sizes.begin(), t->sizes.end())}, std::nullopt};
+  if (const auto* t = tensor(d))
+    return ops::Call::Known{ir::TensorType{t->dtype, ir::Shape(t->sizes.begin(), t->sizes.end())}, std::nullopt};
   if (const auto* s = number(d))
-    return ops::Call::Known{ir::ScalarType{s->kind, s->kind == ir::ScalarKind::kInt ? std::optional(ir::Dim(s->i)) : std::nullopt}, *s};
+    return ops::Call::Known{
+        ir::ScalarType{s->kind, s->kind == ir::ScalarKind::kInt ? std::optional(ir::Dim(s->i)) : std::nullopt}, *s};
   return std::nullopt;
 }
 
@@ -104,7 +105,8 @@ void store(const ops::Scalar& s, DType t, std::byte* data, int64_t at) {
 
 // The result of a move as a strided view of `base`, if its places are a linear function of the index. A view op's are, whenever
 // PyTorch allows the view at all; a reshape of such strides that PyTorch would copy is not.
-std::optional<ir::Tensor> strided_view(const ops::Point& p, int operand, const ir::Tensor& base, const std::vector<int64_t>& sizes) {
+std::optional<ir::Tensor> strided_view(const ops::Point& p, int operand, const ir::Tensor& base,
+                                       const std::vector<int64_t>& sizes) {
   ir::Tensor view = base;
   view.sizes = sizes;
   view.strides = ir::contiguous_strides(sizes);
@@ -216,7 +218,8 @@ ir::Tensor private_copy(const ir::Tensor& t) {
 
 namespace {
 // An op that is only a name for simpler ones: its decomposition, run with its operands as inputs.
-Result<std::vector<Datum>> by_decomposition(const ops::OpDef& d, const std::vector<ir::Arg>& args, const Operands& of, const ops::Types& types) {
+Result<std::vector<Datum>> by_decomposition(const ops::OpDef& d, const std::vector<ir::Arg>& args, const Operands& of,
+                                            const ops::Types& types) {
   ir::Graph g;
   std::vector<Datum> inputs;
   std::unordered_map<const ir::Value*, ir::Arg> inner;
@@ -265,7 +268,8 @@ Result<std::vector<Datum>> apply(const ops::OpDef& d, const std::vector<ir::Arg>
   bool numbers_only = true;
   for (size_t k = 0; k < in.size(); ++k) {
     in[k] = *tensor(*of(c.value(static_cast<int>(k))));
-    if (in[k].sizes.size() > ops::kMaxRank) return fail(Code::kUnsupported, "{}: an operand of {} dims", d.name, in[k].sizes.size());
+    if (in[k].sizes.size() > ops::kMaxRank)
+      return fail(Code::kUnsupported, "{}: an operand of {} dims", d.name, in[k].sizes.size());
     numbers_only &= ops::is_number(in[k].dtype);
   }
   EW_ASSIGN(const ops::Types types, ops::infer(d, c));
@@ -276,7 +280,8 @@ Result<std::vector<Datum>> apply(const ops::OpDef& d, const std::vector<ir::Arg>
     if (!numbers_only) return fail(Code::kUnsupported, "{}: an operand's dtype cannot be read as a number", d.name);
     EW_ASSIGN(const std::vector<ops::Scalar> numbers, d.numbers(c, in));
     if (c.failed()) return fail(Code::kUnsupported, "{}: {}", d.name, *c.failed());
-    if (numbers.size() != types.size()) return fail(Code::kInternal, "{} gave {} numbers for {} results", d.name, numbers.size(), types.size());
+    if (numbers.size() != types.size())
+      return fail(Code::kInternal, "{} gave {} numbers for {} results", d.name, numbers.size(), types.size());
     for (size_t r = 0; r < numbers.size(); ++r) results[r] = numbers[r];
     return results;
   }
@@ -318,7 +323,8 @@ Result<std::vector<Datum>> apply(const ops::OpDef& d, const std::vector<ir::Arg>
     } else if (d.eval) {
       for (size_t r = 0; r < out.size(); ++r) {
         EW_ASSIGN(const ops::Point p, ops::point(d, c, r));
-        if (!numbers_only && !p.move) return fail(Code::kUnsupported, "{}: an operand or result has a dtype that is not computed with", d.name);
+        if (!numbers_only && !p.move)
+          return fail(Code::kUnsupported, "{}: an operand or result has a dtype that is not computed with", d.name);
         EW_TRY(fill_by_point(p, in, out[r]));
       }
     } else if (!types.empty()) {
@@ -326,7 +332,8 @@ Result<std::vector<Datum>> apply(const ops::OpDef& d, const std::vector<ir::Arg>
     }
   }
   for (size_t r = 0; r < out.size(); ++r) {
-    if (!out[r].data || out[r].dtype != std::get<ir::TensorType>(types[r]).dtype || out[r].sizes.size() != std::get<ir::TensorType>(types[r]).rank())
+    if (!out[r].data || out[r].dtype != std::get<ir::TensorType>(types[r]).dtype ||
+        out[r].sizes.size() != std::get<ir::TensorType>(types[r]).rank())
       return fail(Code::kInternal, "{}: result {} is not of its type", d.name, r);
     results[r] = std::move(out[r]);
   }

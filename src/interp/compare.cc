@@ -32,7 +32,9 @@ DType readable_as(DType t, bool& is_pair) {
   if (t == DType::qi32) return DType::i32;
   return ops::is_number(t) ? t : DType::u8;
 }
-std::string type_text(const ir::Tensor& t) { return ir::str(ir::Type(ir::TensorType{t.dtype, ir::Shape(t.sizes.begin(), t.sizes.end())})); }
+std::string type_text(const ir::Tensor& t) {
+  return ir::str(ir::Type(ir::TensorType{t.dtype, ir::Shape(t.sizes.begin(), t.sizes.end())}));
+}
 }  // namespace
 
 Comparison compare(const ir::Tensor& a, const ir::Tensor& b, Tolerance tolerance) {
@@ -53,7 +55,9 @@ Comparison compare(const ir::Tensor& a, const ir::Tensor& b, Tolerance tolerance
     if (is_float(t)) {
       p = ir::load_f(t, x.data, i);
       q = ir::load_f(t, y.data, i);
-      same = p == q || (p != p && q != q) || (std::isfinite(p) && std::isfinite(q) && std::fabs(p - q) <= tolerance.atol + tolerance.rtol * std::fabs(q));
+      same =
+          p == q || (p != p && q != q) ||
+          (std::isfinite(p) && std::isfinite(q) && std::fabs(p - q) <= tolerance.atol + tolerance.rtol * std::fabs(q));
     } else {
       const int64_t k = ir::load_i(t, x.data, i), l = ir::load_i(t, y.data, i);
       same = k == l;

@@ -9,7 +9,8 @@ using Body = std::function<Result<std::vector<Datum>>(const ir::Graph&, std::spa
 
 class Runner {
  public:
-  Runner(const ir::Node& n, const Operands& of, const Body& body, int64_t max_rounds) : n_(n), of_(of), body_(body), max_rounds_(max_rounds) {}
+  Runner(const ir::Node& n, const Operands& of, const Body& body, int64_t max_rounds)
+      : n_(n), of_(of), body_(body), max_rounds_(max_rounds) {}
 
   // cond(pred, true graph, false graph, operands)
   Result<std::vector<Datum>> cond() {
@@ -186,11 +187,17 @@ bool is_control_flow(const ir::Op& op) {
   return false;
 }
 
-Result<std::vector<Datum>> run_control_flow(const ir::Node& n, const Operands& of, const Body& body, int64_t max_rounds) {
+Result<std::vector<Datum>> run_control_flow(const ir::Node& n, const Operands& of, const Body& body,
+                                            int64_t max_rounds) {
   Runner r(n, of, body, max_rounds);
   const std::string_view name = std::string_view(n.name()).substr(13);
-  auto out = name == "cond" ? r.cond() : name == "while_loop" ? r.while_loop() : name == "map_impl" ? r.map() : name == "scan" ? r.scan() : r.wrapped();
-  if (out && out->size() != n.num_results()) return fail(Code::kMalformed, "{} gives {} results, the graph has {}", n.name(), out->size(), n.num_results());
+  auto out = name == "cond"         ? r.cond()
+             : name == "while_loop" ? r.while_loop()
+             : name == "map_impl"   ? r.map()
+             : name == "scan"       ? r.scan()
+                                    : r.wrapped();
+  if (out && out->size() != n.num_results())
+    return fail(Code::kMalformed, "{} gives {} results, the graph has {}", n.name(), out->size(), n.num_results());
   return out;
 }
 

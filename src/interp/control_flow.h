@@ -10,8 +10,9 @@ namespace edgewright::interp {
 bool is_control_flow(const ir::Op& op);
 // Runs the node; `body` runs one of its graphs.
 // Errors: kMalformed where arguments are not what the op takes; kUnsupported where a loop does not end in `max_rounds` rounds.
-Result<std::vector<Datum>> run_control_flow(const ir::Node& n, const Operands& of,
-                                            const std::function<Result<std::vector<Datum>>(const ir::Graph&, std::span<const Datum>)>& body,
-                                            int64_t max_rounds);
+Result<std::vector<Datum>> run_control_flow(
+    const ir::Node& n, const Operands& of,
+    const std::function<Result<std::vector<Datum>>(const ir::Graph&, std::span<const Datum>)>& body,
+    int64_t max_rounds);
 
 }  // namespace edgewright::interp

@@ -21,8 +21,10 @@ class Machine {
 
   Result<RunResult> run(std::span<const Datum> inputs) {
     const auto& declared = g_.inputs();
-    if (inputs.size() != declared.size()) return fail(Code::kUsage, "{} inputs given, the graph has {}", inputs.size(), declared.size());
-    for (size_t i = 0; i < inputs.size(); ++i) EW_TRY(symbols_.bind(declared[i]->type, inputs[i], "input " + declared[i]->name, Code::kUsage));
+    if (inputs.size() != declared.size())
+      return fail(Code::kUsage, "{} inputs given, the graph has {}", inputs.size(), declared.size());
+    for (size_t i = 0; i < inputs.size(); ++i)
+      EW_TRY(symbols_.bind(declared[i]->type, inputs[i], "input " + declared[i]->name, Code::kUsage));
     EW_TRY(symbols_.settle(Code::kUsage));
     if (o_.ranges) EW_TRY(symbols_.check(*o_.ranges, o_.expression_ranges));
     find_overwritten();
@@ -38,7 +40,8 @@ class Machine {
       if (o_.observe) o_.observe(*n, *results);
       for (size_t r = 0; r < results->size(); ++r) {
         const ir::Value* v = n->result(r);
-        if (auto ok = bind_result(*v, (*results)[r]); !ok) return std::unexpected(ops::about(*n, std::move(ok.error())));
+        if (auto ok = bind_result(*v, (*results)[r]); !ok)
+          return std::unexpected(ops::about(*n, std::move(ok.error())));
         if (!v->users.empty() || kept_.contains(v)) values_[v] = std::move((*results)[r]);
       }
       for (const ir::Value* v : n->inputs()) release(v);
@@ -53,7 +56,9 @@ class Machine {
       const ir::Node* n = v->producer;
       const ops::OpDef* d = n ? ops::def(*n) : nullptr;
       if (!d || n->args().empty()) return v;
-      const ir::Value* base = d->functional ? n->args()[0].value() : d->view_of.empty() ? nullptr : n->arg(d->view_of).value();
+      const ir::Value* base = d->functional        ? n->args()[0].value()
+                              : d->view_of.empty() ? nullptr
+                                                   : n->arg(d->view_of).value();
       if (!base) return v;
       v = base;
     }
@@ -62,7 +67,8 @@ class Machine {
   void find_overwritten() {
     for (const auto& n : g_.nodes()) {
       const ops::OpDef* d = ops::def(*n);
-      if (d && d->functional && !n->args().empty() && n->args()[0].value()) overwritten_.insert(owner(n->args()[0].value()));
+      if (d && d->functional && !n->args().empty() && n->args()[0].value())
+        overwritten_.insert(owner(n->args()[0].value()));
     }
   }
 
@@ -118,7 +124,8 @@ class Machine {
       return r;
     }
     EW_ASSIGN(auto r, apply(*d, n.args(), of));
-    if (r.size() != n.num_results()) return fail(Code::kMalformed, "{} gives {} results, the graph has {}", n.name(), r.size(), n.num_results());
+    if (r.size() != n.num_results())
+      return fail(Code::kMalformed, "{} gives {} results, the graph has {}", n.name(), r.size(), n.num_results());
     return r;
   }
 
@@ -128,7 +135,8 @@ class Machine {
     if (!to || n.num_results() > 1) return fail(Code::kUnsupported, "{} does not write to a single tensor", n.name());
     EW_ASSIGN(const std::vector<Datum> r, apply(*d.functional, n.args(), of));
     const ir::Tensor* value = r.empty() ? nullptr : tensor(r[0]);
-    if (!value || value->sizes != to->sizes) return fail(Code::kUnsupported, "{} would change the shape of what it writes to", n.name());
+    if (!value || value->sizes != to->sizes)
+      return fail(Code::kUnsupported, "{} would change the shape of what it writes to", n.name());
     if (value->dtype != to->dtype && (!ops::is_number(value->dtype) || !ops::is_number(to->dtype)))
       return fail(Code::kUnsupported, "{} would write {} to {}", n.name(), name(value->dtype), name(to->dtype));
     copy_elements(value->owner == to->owner ? private_copy(*value) : *value, *to);
@@ -144,7 +152,9 @@ class Machine {
     const ir::Tensor* t = self ? tensor(*of(self)) : nullptr;
     const auto* declared = self ? self->tensor() : nullptr;
     const auto* result = n.result()->tensor();
-    if (!t || !declared || !result || !ir::is_static(declared->shape) || !ir::is_static(result->shape) || self->strides.size() != t->sizes.size()) return false;
+    if (!t || !declared || !result || !ir::is_static(declared->shape) || !ir::is_static(result->shape) ||
+        self->strides.size() != t->sizes.size())
+      return false;
     if (contiguous) return self->strides != ir::contiguous_strides(t->sizes);
     return !ops::reshape_is_view(t->sizes, self->strides, ir::static_sizes(result->shape));
   }
@@ -184,7 +194,7 @@ class Machine {
   const int depth_;
   Symbols symbols_;
   std::unordered_map<const ir::Value*, Datum> values_;
-  std::unordered_map<const ir::Value*, size_t> uses_;       // left
+  std::unordered_map<const ir::Value*, size_t> uses_;        // left
   std::unordered_set<const ir::Value*> kept_, overwritten_;  // outputs; owners of storage that in-place ops write
 };
 
@@ -220,7 +230,8 @@ Result<RunResult> run(const ir::Graph& g, std::span<const Datum> inputs, const O
 }
 
 Result<RunResult> run(const ir::Program& p, std::span<const Datum> leaves, Options o) {
-  if (leaves.size() != p.inputs.size()) return fail(Code::kUsage, "{} inputs given, the program has {}", leaves.size(), p.inputs.size());
+  if (leaves.size() != p.inputs.size())
+    return fail(Code::kUsage, "{} inputs given, the program has {}", leaves.size(), p.inputs.size());
   const auto& declared = p.graph->inputs();
   std::vector<Datum> inputs(declared.size());
   std::map<size_t, size_t> leaf_of;
@@ -232,11 +243,13 @@ Result<RunResult> run(const ir::Program& p, std::span<const Datum> leaves, Optio
       const auto *a = number(leaves[i]), *b = number(fixed);
       const auto *s = std::get_if<std::string>(&leaves[i]), *t = std::get_if<std::string>(&fixed);
       if ((a && b && a->f == b->f && a->i == b->i) || (s && t && *s == *t)) continue;
-      return fail(Code::kUsage, "input {} ({}) is {}, but the export fixed it to {}", i, leaf.name, describe(leaves[i]), describe(fixed));
+      return fail(Code::kUsage, "input {} ({}) is {}, but the export fixed it to {}", i, leaf.name, describe(leaves[i]),
+                  describe(fixed));
     }
     const size_t k = static_cast<size_t>(std::find(declared.begin(), declared.end(), leaf.value) - declared.begin());
     if (k == declared.size()) return fail(Code::kInternal, "leaf {} is no input of the graph", leaf.name);
-    if (leaves[i].index() == 0) return fail(Code::kUsage, "input {} ({}) is missing: {}", i, leaf.name, ir::str(leaf.value->type));
+    if (leaves[i].index() == 0)
+      return fail(Code::kUsage, "input {} ({}) is missing: {}", i, leaf.name, ir::str(leaf.value->type));
     const auto* t = tensor(leaves[i]);
     inputs[k] = t ? Datum(laid_out(*t, leaf.strides)) : leaves[i];
     leaf_of[k] = i;
@@ -253,7 +266,8 @@ Result<RunResult> run(const ir::Program& p, std::span<const Datum> leaves, Optio
 
 Result<std::vector<ir::Tensor>> evaluate(const ir::Node& n) {
   const ops::OpDef* d = ops::def(n);
-  if (!d || d->functional) return std::unexpected(ops::about(n, fail(Code::kUnsupported, "{} has no meaning by itself", n.name()).error()));
+  if (!d || d->functional)
+    return std::unexpected(ops::about(n, fail(Code::kUnsupported, "{} has no meaning by itself", n.name()).error()));
   std::unordered_map<const ir::Value*, Datum> operands;
   for (const ir::Value* v : n.inputs()) {
     if (!v->data) return std::unexpected(ops::about(n, fail(Code::kInternal, "%{} is no constant", v->name).error()));
@@ -265,7 +279,8 @@ Result<std::vector<ir::Tensor>> evaluate(const ir::Node& n) {
   for (Datum& x : *r) {
     const auto* t = tensor(x);
     if (!t) return std::unexpected(ops::about(n, fail(Code::kUnsupported, "{} gives a number", n.name()).error()));
-    const bool is_shared = std::any_of(operands.begin(), operands.end(), [&](const auto& e) { return tensor(e.second)->owner == t->owner; });
+    const bool is_shared = std::any_of(operands.begin(), operands.end(),
+                                       [&](const auto& e) { return tensor(e.second)->owner == t->owner; });
     out.push_back(is_shared ? private_copy(t->contiguous()) : t->contiguous());
   }
   return out;

@@ -21,15 +21,16 @@ struct Options {
   State* state = nullptr;  // null: every call starts from the initial values
   // Called after each node of the outermost graph, with its results. In-place ops may change their storage later.
   std::function<void(const ir::Node&, std::span<const Datum>)> observe;
-  int64_t max_rounds = 1 << 20;  // of a while_loop
+  int64_t max_rounds = 1 << 20;              // of a while_loop
   const ir::SymbolRanges* ranges = nullptr;  // checked against the inputs
   std::span<const std::pair<ir::Dim, ir::Range>> expression_ranges = {};
 };
 
 struct RunResult {
-  std::vector<Datum> outputs;           // parallel to Graph::outputs
-  std::map<size_t, ir::Tensor> inputs;  // inputs that the program overwrote: number (of the graph's input, or of the program's leaf) -> new value
-  ir::SymbolValues symbols;             // sizes as bound by this call
+  std::vector<Datum> outputs;  // parallel to Graph::outputs
+  std::map<size_t, ir::Tensor>
+      inputs;  // inputs that the program overwrote: number (of the graph's input, or of the program's leaf) -> new value
+  ir::SymbolValues symbols;  // sizes as bound by this call
 };
 
 // Inputs parallel to g.inputs(); they are never written to.

@@ -58,8 +58,12 @@ void Lazy::Memo<T>::put(int64_t at, T v, int64_t numel) {
 class Lazy::RoundedIn : public ops::In {
  public:
   RoundedIn(Lazy& l, const Applied& a) : l_(l), a_(a) {}
-  double f(int operand, ops::Index at) const override { return l_.eval_f(*a_.operands[static_cast<size_t>(operand)], at); }
-  int64_t i(int operand, ops::Index at) const override { return l_.eval_i(*a_.operands[static_cast<size_t>(operand)], at); }
+  double f(int operand, ops::Index at) const override {
+    return l_.eval_f(*a_.operands[static_cast<size_t>(operand)], at);
+  }
+  int64_t i(int operand, ops::Index at) const override {
+    return l_.eval_i(*a_.operands[static_cast<size_t>(operand)], at);
+  }
 
  private:
   Lazy& l_;
@@ -69,7 +73,9 @@ class Lazy::RoundedIn : public ops::In {
 class Lazy::ErrorIn : public ops::BoundedIn {
  public:
   ErrorIn(Lazy& l, const Applied& a) : l_(l), a_(a) {}
-  ops::Bounded f(int operand, ops::Index at) const override { return l_.eval_bounded(*a_.operands[static_cast<size_t>(operand)], at); }
+  ops::Bounded f(int operand, ops::Index at) const override {
+    return l_.eval_bounded(*a_.operands[static_cast<size_t>(operand)], at);
+  }
   int64_t i(int operand, ops::Index at) const override {
     const CertainInt c = l_.eval_certain(*a_.operands[static_cast<size_t>(operand)], at);
     uncertain |= !c.certain;
@@ -177,15 +183,18 @@ bool Lazy::apply_node(const ir::Node& n) {
     return false;
   };
   const ops::OpDef* d = ops::def(n);
-  if (!d || d->functional || is_control_flow(n.op())) return bad(fail(Code::kUnsupported, "{} is not evaluated by elements", n.name()).error());
+  if (!d || d->functional || is_control_flow(n.op()))
+    return bad(fail(Code::kUnsupported, "{} is not evaluated by elements", n.name()).error());
   auto a = std::make_unique<Applied>();
   a->node = &n;
   a->def = d;
   a->call = ops::Call::with(*d, n.args(), [&](const ir::Value* v) { return entries_.at(v)->known; });
   auto types = ops::infer(*d, *a->call);
   if (!types) return bad(std::move(types.error()));
-  if (types->size() != n.num_results()) return bad(fail(Code::kInternal, "{} has {} results, not {}", n.name(), types->size(), n.num_results()).error());
-  for (size_t k = 0; k < a->call->num_operands(); ++k) a->operands.push_back(entries_.at(a->call->value(static_cast<int>(k))).get());
+  if (types->size() != n.num_results())
+    return bad(fail(Code::kInternal, "{} has {} results, not {}", n.name(), types->size(), n.num_results()).error());
+  for (size_t k = 0; k < a->call->num_operands(); ++k)
+    a->operands.push_back(entries_.at(a->call->value(static_cast<int>(k))).get());
 
   std::vector<ops::Scalar> numbers;
   const bool gives_numbers = !types->empty() && std::holds_alternative<ir::ScalarType>((*types)[0]);
@@ -207,7 +216,8 @@ bool Lazy::apply_node(const ir::Node& n) {
     auto r = d->numbers(*a->call, in);
     if (!r) return bad(std::move(r.error()));
     if (a->call->failed()) return bad(fail(Code::kUnsupported, "{}: {}", n.name(), *a->call->failed()).error());
-    if (r->size() != types->size()) return bad(fail(Code::kInternal, "{} gave {} numbers", n.name(), r->size()).error());
+    if (r->size() != types->size())
+      return bad(fail(Code::kInternal, "{} gave {} numbers", n.name(), r->size()).error());
     numbers = std::move(*r);
   }
 
@@ -312,11 +322,13 @@ bool Lazy::enter(Entry& e, ops::Index at, int64_t& place) {
     fail_with(n ? ops::about(*n, std::move(x)) : std::move(x));
     return false;
   };
-  if (at.size() != e.sizes.size()) return bad(fail(Code::kInternal, "an index of {} dims for {}", at.size(), ir::str(e.known.type)).error());
+  if (at.size() != e.sizes.size())
+    return bad(fail(Code::kInternal, "an index of {} dims for {}", at.size(), ir::str(e.known.type)).error());
   if (!ops::is_number(e.dtype)) return bad(fail(Code::kUnsupported, "{} is not computed with", name(e.dtype)).error());
   place = 0;
   for (size_t d = 0; d < at.size(); ++d) {
-    if (at[d] < 0 || at[d] >= e.sizes[d]) return bad(fail(Code::kUsage, "index {} along dim {} of {}", at[d], d, ir::str(e.known.type)).error());
+    if (at[d] < 0 || at[d] >= e.sizes[d])
+      return bad(fail(Code::kUsage, "index {} along dim {} of {}", at[d], d, ir::str(e.known.type)).error());
     place += at[d] * e.strides[d];
   }
   return true;
@@ -388,7 +400,8 @@ int64_t Lazy::eval_i(Entry& e, ops::Index at) {
     ops::IndexBuffer to{};
     Entry* from = moved(e, at, to);
     if (!from) {
-      v = e.point.fill.is_float() ? ops::cast_i(e.dtype, ops::float_to_int(e.point.fill.f)) : wrap_to(e.dtype, e.point.fill.i);
+      v = e.point.fill.is_float() ? ops::cast_i(e.dtype, ops::float_to_int(e.point.fill.f))
+                                  : wrap_to(e.dtype, e.point.fill.i);
     } else if (is_float(from->dtype)) {
       v = ops::cast_i(e.dtype, ops::float_to_int(eval_f(*from, ops::Index(to.data(), from->sizes.size()))));
     } else {
@@ -421,7 +434,8 @@ ops::Bounded Lazy::eval_bounded(Entry& e, ops::Index at) {
   const bool by_point = point_of(e);
   if (error_) return {};
   if (depth_ > limits_.depth || ++count_ > limits_.elements) {
-    fail_with(ops::about(*e.by->node, fail(Code::kUnsupported, "the region is too large to be evaluated by elements").error()));
+    fail_with(ops::about(*e.by->node,
+                         fail(Code::kUnsupported, "the region is too large to be evaluated by elements").error()));
     return {};
   }
   ops::Bounded b;
@@ -468,7 +482,8 @@ CertainInt Lazy::eval_certain(Entry& e, ops::Index at) {
   const bool by_point = point_of(e);
   if (error_) return {};
   if (depth_ > limits_.depth || ++count_ > limits_.elements) {
-    fail_with(ops::about(*e.by->node, fail(Code::kUnsupported, "the region is too large to be evaluated by elements").error()));
+    fail_with(ops::about(*e.by->node,
+                         fail(Code::kUnsupported, "the region is too large to be evaluated by elements").error()));
     return {};
   }
   CertainInt c;

@@ -57,8 +57,10 @@ Result<void> Symbols::settle(Code blame) {
         e.expr.collect_symbols(used);
         std::string because;
         for (const std::string& s : used)
-          if (auto it = values_.find(s); it != values_.end()) because += fmt::format("{}{} = {} by {}", because.empty() ? "" : ", ", s, it->second, source_.at(s).what);
-        return fail(blame, "{} is {}, expected {} = {}{}", e.what, e.value, e.expr.str(), *v, because.empty() ? "" : " (" + because + ")");
+          if (auto it = values_.find(s); it != values_.end())
+            because += fmt::format("{}{} = {} by {}", because.empty() ? "" : ", ", s, it->second, source_.at(s).what);
+        return fail(blame, "{} is {}, expected {} = {}{}", e.what, e.value, e.expr.str(), *v,
+                    because.empty() ? "" : " (" + because + ")");
       }
       std::vector<std::string> used, unknown;
       e.expr.collect_symbols(used);
@@ -80,18 +82,24 @@ Result<void> Symbols::settle(Code blame) {
   return {};
 }
 
-Result<void> Symbols::check(const ir::SymbolRanges& ranges, std::span<const std::pair<ir::Dim, ir::Range>> expressions) const {
-  const auto text = [](const ir::Range& r) { return fmt::format("[{}, {}]", r.lo == INT64_MIN ? "-inf" : std::to_string(r.lo), r.hi == ir::kMaxDim ? "inf" : std::to_string(r.hi)); };
+Result<void> Symbols::check(const ir::SymbolRanges& ranges,
+                            std::span<const std::pair<ir::Dim, ir::Range>> expressions) const {
+  const auto text = [](const ir::Range& r) {
+    return fmt::format("[{}, {}]", r.lo == INT64_MIN ? "-inf" : std::to_string(r.lo),
+                       r.hi == ir::kMaxDim ? "inf" : std::to_string(r.hi));
+  };
   for (const auto& [symbol, value] : values_) {
     const auto it = ranges.find(symbol);
     if (it == ranges.end() || (value >= it->second.lo && value <= it->second.hi)) continue;
     const Source& from = source_.at(symbol);
-    if (from.is_plain) return fail(Code::kUsage, "{} is {}, but {} must lie in {}", from.what, value, symbol, text(it->second));
+    if (from.is_plain)
+      return fail(Code::kUsage, "{} is {}, but {} must lie in {}", from.what, value, symbol, text(it->second));
     return fail(Code::kUsage, "{} is {} (by {}), but must lie in {}", symbol, value, from.what, text(it->second));
   }
   for (const auto& [expr, range] : expressions) {
     const auto v = expr.evaluate(values_);
-    if (v && (*v < range.lo || *v > range.hi)) return fail(Code::kUsage, "{} is {}, but must lie in {}", expr.str(), *v, text(range));
+    if (v && (*v < range.lo || *v > range.hi))
+      return fail(Code::kUsage, "{} is {}, but must lie in {}", expr.str(), *v, text(range));
   }
   return {};
 }

@@ -21,8 +21,12 @@ int64_t floor_mod(int64_t a, int64_t b) {
   return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
 }
 // Wrapping keeps hostile expressions defined; sizes are checked where they are used.
-int64_t wrap_add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-int64_t wrap_mul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+int64_t wrap_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t wrap_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 std::optional<int64_t> apply(int kind, int64_t a, int64_t b) {
   switch (kind) {
     case kFloorDiv: return b == 0 ? std::nullopt : std::optional(floor_div(a, b));
@@ -80,7 +84,8 @@ Dim Dim::from(std::vector<Term> in) {
   std::string text, constant;
   for (const Term& t : terms) {
     if (t.atoms.empty()) {
-      constant = (t.coefficient < 0 ? " - " + std::to_string(t.coefficient).substr(1) : " + " + std::to_string(t.coefficient));
+      constant =
+          (t.coefficient < 0 ? " - " + std::to_string(t.coefficient).substr(1) : " + " + std::to_string(t.coefficient));
       continue;
     }
     std::string c = t.coefficient == 1 ? "" : t.coefficient == -1 ? "-" : std::to_string(t.coefficient) + "*";
@@ -146,7 +151,8 @@ Dim operator*(const Dim& a, const Dim& b) {
     for (const auto& x : t) most = std::max(most, x.atoms.size());
     return most;
   };
-  if (ta.size() * tb.size() > kMaxTerms || atoms(ta) + atoms(tb) > kMaxAtoms) return Dim::symbol(name_for("(" + a.str() + ")*(" + b.str() + ")"));
+  if (ta.size() * tb.size() > kMaxTerms || atoms(ta) + atoms(tb) > kMaxAtoms)
+    return Dim::symbol(name_for("(" + a.str() + ")*(" + b.str() + ")"));
   for (const auto& x : ta)
     for (const auto& y : tb) {
       Dim::Term t{wrap_mul(x.coefficient, y.coefficient), x.atoms};
@@ -275,8 +281,9 @@ Range Dim::bounds(const SymbolRanges& ranges) const {
             break;
           case kFloorDiv:
             if (y.lo > 0)
-              r = {x.lo == INT64_MIN ? INT64_MIN : floor_div(x.lo, x.lo < 0 ? y.lo : (y.hi == kMaxDim ? kMaxDim : y.hi)),
-                   x.hi == kMaxDim ? kMaxDim : floor_div(x.hi, x.hi >= 0 ? y.lo : (y.hi == kMaxDim ? kMaxDim : y.hi))};
+              r = {
+                  x.lo == INT64_MIN ? INT64_MIN : floor_div(x.lo, x.lo < 0 ? y.lo : (y.hi == kMaxDim ? kMaxDim : y.hi)),
+                  x.hi == kMaxDim ? kMaxDim : floor_div(x.hi, x.hi >= 0 ? y.lo : (y.hi == kMaxDim ? kMaxDim : y.hi))};
             break;
           default: break;
         }
@@ -284,7 +291,8 @@ Range Dim::bounds(const SymbolRanges& ranges) const {
       p = mul(p, r);
     }
     const bool lo_inf = sum.lo == INT64_MIN || p.lo == INT64_MIN, hi_inf = sum.hi == kMaxDim || p.hi == kMaxDim;
-    sum = {lo_inf ? INT64_MIN : sat(checked_add(sum.lo, p.lo), false), hi_inf ? kMaxDim : sat(checked_add(sum.hi, p.hi), true)};
+    sum = {lo_inf ? INT64_MIN : sat(checked_add(sum.lo, p.lo), false),
+           hi_inf ? kMaxDim : sat(checked_add(sum.hi, p.hi), true)};
   }
   return sum;
 }
@@ -344,7 +352,9 @@ class DimParser {
 
  private:
   static constexpr int kMaxDepth = 64;
-  std::unexpected<Error> bad(const char* what) { return fail(Code::kMalformed, "size expression '{}': {} at {}", s_.substr(0, 200), what, at_); }
+  std::unexpected<Error> bad(const char* what) {
+    return fail(Code::kMalformed, "size expression '{}': {} at {}", s_.substr(0, 200), what, at_);
+  }
   void skip() {
     while (at_ < s_.size() && std::isspace(static_cast<unsigned char>(s_[at_]))) ++at_;
   }
@@ -418,13 +428,15 @@ class DimParser {
     if (std::isdigit(static_cast<unsigned char>(s_[at_]))) {
       int64_t v = 0;
       while (at_ < s_.size() && std::isdigit(static_cast<unsigned char>(s_[at_]))) {
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, s_[at_] - '0', &v)) return bad("number too large");
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, s_[at_] - '0', &v))
+          return bad("number too large");
         ++at_;
       }
       return Dim(v);
     }
     const size_t start = at_;
-    while (at_ < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[at_])) || s_[at_] == '_' || s_[at_] == '.')) ++at_;
+    while (at_ < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[at_])) || s_[at_] == '_' || s_[at_] == '.'))
+      ++at_;
     const std::string word(s_.substr(start, at_ - start));
     if (word.empty()) return bad("unexpected character");
     if (!eat("(")) return Dim::symbol(word);

@@ -130,8 +130,12 @@ std::unique_ptr<Value> with_data(ValueKind kind, Tensor data) {
 }
 }  // namespace
 
-Value* Graph::add_constant(std::string name, Tensor data) { return own(with_data(ValueKind::kConstant, std::move(data)), std::move(name)); }
-Value* Graph::add_state(std::string name, Tensor initial) { return own(with_data(ValueKind::kState, std::move(initial)), std::move(name)); }
+Value* Graph::add_constant(std::string name, Tensor data) {
+  return own(with_data(ValueKind::kConstant, std::move(data)), std::move(name));
+}
+Value* Graph::add_state(std::string name, Tensor initial) {
+  return own(with_data(ValueKind::kState, std::move(initial)), std::move(name));
+}
 
 std::vector<Value*> Graph::constants() const {
   std::vector<Value*> out;
@@ -146,8 +150,8 @@ std::vector<Value*> Graph::states() const {
   return out;
 }
 
-Node* Graph::add(const Op& op, std::vector<Arg> args, std::vector<Type> result_types, Node* before, std::shared_ptr<const Origin> origin,
-                 std::string name_hint) {
+Node* Graph::add(const Op& op, std::vector<Arg> args, std::vector<Type> result_types, Node* before,
+                 std::shared_ptr<const Origin> origin, std::string name_hint) {
   auto n = std::make_unique<Node>();
   n->op_ = &op;
   n->graph_ = this;
@@ -233,7 +237,9 @@ std::vector<Node*> Graph::snapshot() const {
   return out;
 }
 
-void Graph::move_before(Node* n, Node* before) { nodes_.splice(before ? before->self_ : nodes_.end(), nodes_, n->self_); }
+void Graph::move_before(Node* n, Node* before) {
+  nodes_.splice(before ? before->self_ : nodes_.end(), nodes_, n->self_);
+}
 
 Node* Graph::next(Node* n) const {
   auto it = std::next(n->self_);

@@ -29,21 +29,24 @@ struct Arg {
   std::variant<std::monostate, Value*, int64_t, double, bool, std::string, DType, ArgList, std::shared_ptr<Graph>> v;
 
   Arg() = default;
-  Arg(Value* x) : v(x) {}                        // NOLINT
-  Arg(int64_t x) : v(x) {}                       // NOLINT
-  Arg(int x) : v(static_cast<int64_t>(x)) {}     // NOLINT
-  Arg(double x) : v(x) {}                        // NOLINT
-  Arg(bool x) : v(x) {}                          // NOLINT
-  Arg(DType x) : v(x) {}                         // NOLINT
-  Arg(std::string x) : v(std::move(x)) {}        // NOLINT
-  Arg(const char* x) : v(std::string(x)) {}      // NOLINT
-  Arg(ArgList x) : v(std::move(x)) {}            // NOLINT
+  Arg(Value* x) : v(x) {}                             // NOLINT
+  Arg(int64_t x) : v(x) {}                            // NOLINT
+  Arg(int x) : v(static_cast<int64_t>(x)) {}          // NOLINT
+  Arg(double x) : v(x) {}                             // NOLINT
+  Arg(bool x) : v(x) {}                               // NOLINT
+  Arg(DType x) : v(x) {}                              // NOLINT
+  Arg(std::string x) : v(std::move(x)) {}             // NOLINT
+  Arg(const char* x) : v(std::string(x)) {}           // NOLINT
+  Arg(ArgList x) : v(std::move(x)) {}                 // NOLINT
   Arg(std::shared_ptr<Graph> g) : v(std::move(g)) {}  // NOLINT
   static Arg ints(const std::vector<int64_t>& xs);
   static Arg values(const std::vector<Value*>& xs);
 
   bool is_none() const { return v.index() == 0; }
-  Value* value() const { auto* p = std::get_if<Value*>(&v); return p ? *p : nullptr; }
+  Value* value() const {
+    auto* p = std::get_if<Value*>(&v);
+    return p ? *p : nullptr;
+  }
   const ArgList* list() const { return std::get_if<ArgList>(&v); }
   const int64_t* i() const { return std::get_if<int64_t>(&v); }
   const double* f() const { return std::get_if<double>(&v); }
@@ -52,11 +55,16 @@ struct Arg {
   const std::string* s() const { return std::get_if<std::string>(&v); }
   const std::shared_ptr<Graph>* graph() const { return std::get_if<std::shared_ptr<Graph>>(&v); }
   // Calls f(Value*&) for every value in it, also in nested lists.
-  template <class F> void each_value(F&& f) {
+  template <class F>
+  void each_value(F&& f) {
     if (auto* p = std::get_if<Value*>(&v)) f(*p);
-    if (auto* l = std::get_if<ArgList>(&v)) for (Arg& a : *l) a.each_value(f);
+    if (auto* l = std::get_if<ArgList>(&v))
+      for (Arg& a : *l) a.each_value(f);
   }
-  template <class F> void each_value(F&& f) const { const_cast<Arg*>(this)->each_value([&](Value*& x) { f(x); }); }
+  template <class F>
+  void each_value(F&& f) const {
+    const_cast<Arg*>(this)->each_value([&](Value*& x) { f(x); });
+  }
   bool operator==(const Arg&) const = default;
 };
 

@@ -87,9 +87,10 @@ Result<Schema> parse_schema(std::string_view text) {
       if (type.ends_with('?')) type.pop_back();
     }
     static constexpr std::pair<std::string_view, ParamKind> kKinds[] = {
-        {"Tensor", ParamKind::kTensor}, {"SymInt", ParamKind::kInt},    {"int", ParamKind::kInt},          {"float", ParamKind::kFloat},
-        {"SymFloat", ParamKind::kFloat}, {"bool", ParamKind::kBool},    {"SymBool", ParamKind::kBool},     {"Scalar", ParamKind::kScalar},
-        {"ScalarType", ParamKind::kDType}, {"str", ParamKind::kString}, {"Graph", ParamKind::kGraph},      {"Device", ParamKind::kOther},
+        {"Tensor", ParamKind::kTensor}, {"SymInt", ParamKind::kInt},         {"int", ParamKind::kInt},
+        {"float", ParamKind::kFloat},   {"SymFloat", ParamKind::kFloat},     {"bool", ParamKind::kBool},
+        {"SymBool", ParamKind::kBool},  {"Scalar", ParamKind::kScalar},      {"ScalarType", ParamKind::kDType},
+        {"str", ParamKind::kString},    {"Graph", ParamKind::kGraph},        {"Device", ParamKind::kOther},
         {"Layout", ParamKind::kOther},  {"MemoryFormat", ParamKind::kOther}, {"Generator", ParamKind::kOther}};
     const auto* k = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& e) { return e.first == type; });
     if (k == std::end(kKinds)) return bad("unknown parameter type");
@@ -99,7 +100,8 @@ Result<Schema> parse_schema(std::string_view text) {
   std::string_view result = trim(text.substr(arrow + 2));
   if (result.starts_with("()")) {
     s.num_results = 0;
-  } else if (result.find("Tensor[]") != std::string_view::npos || result.find("Tensor(a)[]") != std::string_view::npos) {
+  } else if (result.find("Tensor[]") != std::string_view::npos ||
+             result.find("Tensor(a)[]") != std::string_view::npos) {
     s.num_results = Schema::kVariadic;
   } else if (result.starts_with('(')) {
     s.num_results = split(result.substr(1, result.rfind(')') - 1)).size();

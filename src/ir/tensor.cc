@@ -60,7 +60,8 @@ Tensor Tensor::contiguous() const {
   const int64_t inner = sizes.back(), step = strides.back();
   for (int64_t done = 0; done < n; done += inner) {
     const std::byte* from = data + offset_of(index) * static_cast<int64_t>(width);
-    for (int64_t i = 0; i < inner; ++i, to += width) std::memcpy(to, from + i * step * static_cast<int64_t>(width), width);
+    for (int64_t i = 0; i < inner; ++i, to += width)
+      std::memcpy(to, from + i * step * static_cast<int64_t>(width), width);
     for (size_t d = sizes.size() - 1; d-- > 0;) {
       if (++index[d] < sizes[d]) break;
       index[d] = 0;
@@ -69,9 +70,11 @@ Tensor Tensor::contiguous() const {
   return t;
 }
 
-Result<Tensor> Tensor::from_storage(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset,
-                                    std::span<const std::byte> storage, std::shared_ptr<const void> owner) {
-  if (sizes.size() != strides.size()) return fail(Code::kMalformed, "{} sizes but {} strides", sizes.size(), strides.size());
+Result<Tensor> Tensor::from_storage(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides,
+                                    int64_t offset, std::span<const std::byte> storage,
+                                    std::shared_ptr<const void> owner) {
+  if (sizes.size() != strides.size())
+    return fail(Code::kMalformed, "{} sizes but {} strides", sizes.size(), strides.size());
   const auto n = checked_numel(sizes);
   if (!n) return fail(Code::kMalformed, "tensor sizes are negative or overflow");
   const int64_t width = static_cast<int64_t>(size_of(dtype));
@@ -86,7 +89,8 @@ Result<Tensor> Tensor::from_storage(DType dtype, std::vector<int64_t> sizes, std
     }
   const auto end = ok ? checked_mul(last + (*n > 0 ? 1 : 0), width) : std::nullopt;
   if (!end || *end > static_cast<int64_t>(storage.size()))
-    return fail(Code::kMalformed, "tensor of {} bytes per element reaches outside its storage of {} bytes", width, storage.size());
+    return fail(Code::kMalformed, "tensor of {} bytes per element reaches outside its storage of {} bytes", width,
+                storage.size());
   Tensor t;
   t.dtype = dtype;
   t.sizes = std::move(sizes);

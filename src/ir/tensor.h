@@ -37,8 +37,9 @@ struct Tensor {
   // Uninitialized, contiguous; allocates.
   static Tensor empty(DType dtype, std::vector<int64_t> sizes);
   // A view of `storage` at `offset` elements. Errors: kMalformed where an element would lie outside, sizes are negative or overflow.
-  static Result<Tensor> from_storage(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset,
-                                     std::span<const std::byte> storage, std::shared_ptr<const void> owner);
+  static Result<Tensor> from_storage(DType dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides,
+                                     int64_t offset, std::span<const std::byte> storage,
+                                     std::shared_ptr<const void> owner);
 };
 
 std::vector<int64_t> contiguous_strides(std::span<const int64_t> sizes);

@@ -116,7 +116,8 @@ class Printer {
     out_ += "graph ";
     if (!g.name.empty()) out_ += plain_or_quoted(g.name);
     out_ += '(';
-    for (size_t i = 0; i < g.inputs().size(); ++i) out_ += fmt::format("{}%{}: {}", i ? ", " : "", g.inputs()[i]->name, str(g.inputs()[i]->type));
+    for (size_t i = 0; i < g.inputs().size(); ++i)
+      out_ += fmt::format("{}%{}: {}", i ? ", " : "", g.inputs()[i]->name, str(g.inputs()[i]->type));
     out_ += ") ";
     if (indent == 0) ranges(g);
     out_ += "{\n";
@@ -187,9 +188,12 @@ class Printer {
     if (!o_.sidecar) return v.name;
     const Tensor& t = *v.data;
     for (const auto& [name, have] : *o_.sidecar)
-      if (have.data == t.data && have.dtype == t.dtype && have.sizes == t.sizes && have.strides == t.strides) return name;
+      if (have.data == t.data && have.dtype == t.dtype && have.sizes == t.sizes && have.strides == t.strides)
+        return name;
     std::string name = v.name;
-    const auto taken = [&] { return std::any_of(o_.sidecar->begin(), o_.sidecar->end(), [&](const auto& e) { return e.first == name; }); };
+    const auto taken = [&] {
+      return std::any_of(o_.sidecar->begin(), o_.sidecar->end(), [&](const auto& e) { return e.first == name; });
+    };
     for (int i = 1; taken(); ++i) name = fmt::format("{}.{}", v.name, i);
     o_.sidecar->emplace_back(name, t);
     return name;
@@ -335,7 +339,9 @@ class Parser {
         out += '\n';
       } else if (e == '"' || e == '\\') {
         out += e;
-      } else if (unsigned byte = 0; e == 'x' && at_ + 2 <= s_.size() && std::from_chars(s_.data() + at_, s_.data() + at_ + 2, byte, 16).ptr == s_.data() + at_ + 2) {
+      } else if (unsigned byte = 0;
+                 e == 'x' && at_ + 2 <= s_.size() &&
+                 std::from_chars(s_.data() + at_, s_.data() + at_ + 2, byte, 16).ptr == s_.data() + at_ + 2) {
         out += static_cast<char>(byte);
         at_ += 2;
       } else {
@@ -441,7 +447,9 @@ class Parser {
     skip();
     size_t end = at_;
     if (end < s_.size() && (s_[end] == '-' || s_[end] == '+')) ++end;
-    while (end < s_.size() && (is_word(s_[end]) || ((s_[end] == '-' || s_[end] == '+') && (s_[end - 1] == 'e' || s_[end - 1] == 'E')))) ++end;
+    while (end < s_.size() &&
+           (is_word(s_[end]) || ((s_[end] == '-' || s_[end] == '+') && (s_[end - 1] == 'e' || s_[end - 1] == 'E'))))
+      ++end;
     return s_.substr(at_, end - at_);
   }
   template <class T>
@@ -450,7 +458,8 @@ class Parser {
     const auto r = std::from_chars(t.data(), t.data() + t.size(), v);
     if constexpr (std::is_floating_point_v<T>)  // too large or too small for T, in range of the text: take C's answer
       if (r.ec == std::errc::result_out_of_range && r.ptr == t.data() + t.size()) {
-        v = sizeof(T) == 4 ? static_cast<T>(std::strtof(std::string(t).c_str(), nullptr)) : static_cast<T>(std::strtod(std::string(t).c_str(), nullptr));
+        v = sizeof(T) == 4 ? static_cast<T>(std::strtof(std::string(t).c_str(), nullptr))
+                           : static_cast<T>(std::strtod(std::string(t).c_str(), nullptr));
         return true;
       }
     return r.ec == std::errc() && r.ptr == t.data() + t.size();
@@ -459,7 +468,7 @@ class Parser {
     if (depth > kMaxDepth) return bad("nested too deeply");
     const char c = peek();
     if (c == '%') {
-      EW_ASSIGN(Value* v, value(scope));
+      EW_ASSIGN(Value * v, value(scope));
       return Arg(v);
     }
     if (c == '"') {
@@ -552,7 +561,8 @@ class Parser {
       EW_TRY(nested ? elements(t, sizes, d + 1, into) : element(t, into));
       ++count;
     } while (eat(","));
-    if ((nested || d > 0) && count != sizes[d]) return bad("{} entries along dim {}, which has size {}", count, d, sizes[d]);
+    if ((nested || d > 0) && count != sizes[d])
+      return bad("{} entries along dim {}, which has size {}", count, d, sizes[d]);
     return expect("]");
   }
   Result<Tensor> data(const TensorType& type) {
@@ -565,7 +575,8 @@ class Parser {
       auto t = c_.find_constant(w);
       if (!t) return bad("@{}: {}", w, t.error().str());
       if (t->dtype != type.dtype || t->sizes != sizes)
-        return bad("@{} is {} in the sidecar", w, str(Type(TensorType{t->dtype, Shape(t->sizes.begin(), t->sizes.end())})));
+        return bad("@{} is {} in the sidecar", w,
+                   str(Type(TensorType{t->dtype, Shape(t->sizes.begin(), t->sizes.end())})));
       at_ += w.size();
       return std::move(*t);
     }
@@ -574,7 +585,9 @@ class Parser {
       EW_ASSIGN(const std::string digits, string());
       for (size_t i = 0; i < digits.size(); i += 2) {
         unsigned byte = 0;
-        if (i + 2 > digits.size() || std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16).ptr != digits.data() + i + 2) return bad("bad hex digits");
+        if (i + 2 > digits.size() ||
+            std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16).ptr != digits.data() + i + 2)
+          return bad("bad hex digits");
         bytes.push_back(static_cast<std::byte>(byte));
       }
     } else if (!is_number_dtype(type.dtype)) {
@@ -586,7 +599,8 @@ class Parser {
     }
     const int64_t n = *checked_numel(sizes);
     const size_t width = size_of(type.dtype);
-    if (bytes.size() != static_cast<size_t>(n) * width) return bad("{} elements given, {} needed", bytes.size() / width, n);
+    if (bytes.size() != static_cast<size_t>(n) * width)
+      return bad("{} elements given, {} needed", bytes.size() / width, n);
     Tensor t = Tensor::empty(type.dtype, sizes);
     std::copy(bytes.begin(), bytes.end(), t.mutable_data());
     return t;
@@ -653,10 +667,12 @@ class Parser {
       if (c_.infer) {
         auto inferred = c_.infer(*op, args);
         if (!inferred) return bad("{}", inferred.error().str());
-        if (inferred->size() != names.size()) return bad("{} has {} results, not {}", op_name, inferred->size(), names.size());
+        if (inferred->size() != names.size())
+          return bad("{} has {} results, not {}", op_name, inferred->size(), names.size());
         at_ = types_at;
         for (size_t i = 0; i < types.size(); ++i)
-          if (!may_equal(types[i], (*inferred)[i])) return bad("%{} is given as {}, but {} makes {}", names[i], str(types[i]), op_name, str((*inferred)[i]));
+          if (!may_equal(types[i], (*inferred)[i]))
+            return bad("%{} is given as {}, but {} makes {}", names[i], str(types[i]), op_name, str((*inferred)[i]));
         if (types.empty()) types = std::move(*inferred);
       }
       at_ = end;
@@ -782,10 +798,12 @@ class Parser {
       } else if (eat_word("write")) {
         Write w;
         EW_ASSIGN(w.target, value(scope));
-        if (w.target->kind != ValueKind::kState && w.target->kind != ValueKind::kInput) return bad("only a state or an input can be written");
+        if (w.target->kind != ValueKind::kState && w.target->kind != ValueKind::kInput)
+          return bad("only a state or an input can be written");
         EW_TRY(expect("<-"));
         EW_ASSIGN(w.value, value(scope));
-        if (!may_equal(w.target->type, w.value->type)) return bad("{} written to {}", str(w.value->type), str(w.target->type));
+        if (!may_equal(w.target->type, w.value->type))
+          return bad("{} written to {}", str(w.value->type), str(w.target->type));
         g.writes.push_back(w);
       } else if (eat_word("return")) {
         if (peek() != '}') {
@@ -825,6 +843,8 @@ std::string print(const Node& n, const PrintOptions& o) {
 }
 
 Result<Parsed> parse(std::string_view text, const ParseContext& c) { return Parser(text, c).one(); }
-Result<std::vector<ParsedCase>> parse_cases(std::string_view text, const ParseContext& c) { return Parser(text, c).cases(); }
+Result<std::vector<ParsedCase>> parse_cases(std::string_view text, const ParseContext& c) {
+  return Parser(text, c).cases();
+}
 
 }  // namespace edgewright::ir

@@ -21,9 +21,9 @@
 namespace edgewright::ir {
 
 struct PrintOptions {
-  int64_t inline_elements = 64;  // larger constants and states go to the sidecar as @name
-  bool types = true;             // result types
-  bool origins = false;          // the exporter's name and source as trailing comments
+  int64_t inline_elements = 64;          // larger constants and states go to the sidecar as @name
+  bool types = true;                     // result types
+  bool origins = false;                  // the exporter's name and source as trailing comments
   const SymbolRanges* ranges = nullptr;  // the `where` part; symbols that the graph does not use are left out
   // Filled with what @name stands for, contiguous or not; equal data once. Without it, @name is still printed.
   std::vector<std::pair<std::string, Tensor>>* sidecar = nullptr;

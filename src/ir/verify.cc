@@ -15,7 +15,8 @@ bool may_equal(const Type& a, const Type& b) {
   if (const auto* x = std::get_if<TensorType>(&a)) {
     const auto* y = std::get_if<TensorType>(&b);
     return y && x->dtype == y->dtype && x->rank() == y->rank() &&
-           std::equal(x->shape.begin(), x->shape.end(), y->shape.begin(), [](const Dim& p, const Dim& q) { return may_equal(p, q); });
+           std::equal(x->shape.begin(), x->shape.end(), y->shape.begin(),
+                      [](const Dim& p, const Dim& q) { return may_equal(p, q); });
   }
   const auto& x = std::get<ScalarType>(a);
   const auto* y = std::get_if<ScalarType>(&b);
@@ -32,7 +33,8 @@ class Verifier {
   Result<void> run() {
     if (depth_ > kMaxDepth) return fail(blame_, "subgraphs are nested deeper than {}", kMaxDepth);
     for (const Value* v : g_.inputs()) {
-      if (!v || v->kind != ValueKind::kInput || v->producer || v->data) return fail(blame_, "%{} stands among the inputs but is none", v ? v->name : "?");
+      if (!v || v->kind != ValueKind::kInput || v->producer || v->data)
+        return fail(blame_, "%{} stands among the inputs but is none", v ? v->name : "?");
       EW_TRY(add(*v));
     }
     for (const Value* v : g_.constants()) EW_TRY(with_data(*v));
@@ -50,9 +52,11 @@ class Verifier {
     for (const Write& w : g_.writes) {
       EW_TRY(defined(w.target));
       EW_TRY(defined(w.value));
-      if (w.target->kind != ValueKind::kState && w.target->kind != ValueKind::kInput) return bad("%{} is written but is neither state nor input", w.target->name);
+      if (w.target->kind != ValueKind::kState && w.target->kind != ValueKind::kInput)
+        return bad("%{} is written but is neither state nor input", w.target->name);
       if (!may_equal(w.target->type, w.value->type))
-        return bad("%{} of {} is written to %{} of {}", w.value->name, str(w.value->type), w.target->name, str(w.target->type));
+        return bad("%{} of {} is written to %{} of {}", w.value->name, str(w.value->type), w.target->name,
+                   str(w.target->type));
       if (++written[w.target] > 1) return bad("%{} is written twice", w.target->name);
     }
     return users();
@@ -70,7 +74,8 @@ class Verifier {
   }
 
   Result<void> add(const Value& v) {
-    if (v.name.empty() || !std::all_of(v.name.begin(), v.name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; }))
+    if (v.name.empty() || !std::all_of(v.name.begin(), v.name.end(),
+                                       [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; }))
       return bad("'{}' cannot be a value's name", v.name);
     if (!names_.insert(v.name).second) return bad("two values are named %{}", v.name);
     if (const auto* t = v.tensor())
@@ -83,7 +88,8 @@ class Verifier {
   Result<void> with_data(const Value& v) {
     EW_TRY(add(v));
     const auto* t = v.tensor();
-    if (!t || !v.data || v.producer) return bad("%{} is {} without data", v.name, v.kind == ValueKind::kState ? "a state" : "a constant");
+    if (!t || !v.data || v.producer)
+      return bad("%{} is {} without data", v.name, v.kind == ValueKind::kState ? "a state" : "a constant");
     if (!is_static(t->shape) || t->dtype != v.data->dtype || static_sizes(t->shape) != v.data->sizes)
       return bad("%{} is {}, but its data is {}", v.name, str(v.type),
                  str(Type(TensorType{v.data->dtype, Shape(v.data->sizes.begin(), v.data->sizes.end())})));
@@ -105,7 +111,8 @@ class Verifier {
       for (const Arg& x : *l) EW_TRY(arg(x, depth + 1));
     } else if (const auto* g = a.graph()) {
       if (!*g) return bad("a null graph is an argument");
-      if (auto r = Verifier(**g, blame_, depth_ + 1).run(); !r) return with_note(std::move(r.error()), "subgraph " + (*g)->name);
+      if (auto r = Verifier(**g, blame_, depth_ + 1).run(); !r)
+        return with_note(std::move(r.error()), "subgraph " + (*g)->name);
     }
     return {};
   }
@@ -113,15 +120,18 @@ class Verifier {
   Result<void> node(const Node& n) {
     if (&n.graph() != &g_) return bad("the node belongs to another graph");
     const Schema& s = n.op().schema;
-    if (n.args().size() > s.params.size()) return bad("{} takes {} arguments, not {}", n.name(), s.params.size(), n.args().size());
+    if (n.args().size() > s.params.size())
+      return bad("{} takes {} arguments, not {}", n.name(), s.params.size(), n.args().size());
     for (size_t i = n.args().size(); i < s.params.size(); ++i)
-      if (!s.params[i].has_default && !s.params[i].is_optional) return bad("{}: argument '{}' is missing", n.name(), s.params[i].name);
+      if (!s.params[i].has_default && !s.params[i].is_optional)
+        return bad("{}: argument '{}' is missing", n.name(), s.params[i].name);
     for (const Arg& a : n.args()) EW_TRY(arg(a, 0));
     if (s.num_results != Schema::kVariadic && !n.op().is_unknown && n.num_results() != s.num_results)
       return bad("{} has {} results, not {}", n.name(), s.num_results, n.num_results());
     for (size_t i = 0; i < n.num_results(); ++i) {
       const Value* r = n.result(i);
-      if (r->kind != ValueKind::kResult || r->producer != &n || r->result_index != i) return bad("%{} does not know that it is a result of its node", r->name);
+      if (r->kind != ValueKind::kResult || r->producer != &n || r->result_index != i)
+        return bad("%{} does not know that it is a result of its node", r->name);
       EW_TRY(add(*r));
     }
     return {};
@@ -132,7 +142,8 @@ class Verifier {
       std::vector<const Node*> listed(v->users.begin(), v->users.end()), used = found;
       std::sort(listed.begin(), listed.end());
       std::sort(used.begin(), used.end());
-      if (listed != used) return bad("%{} is used {} times, but {} users are listed", v->name, used.size(), listed.size());
+      if (listed != used)
+        return bad("%{} is used {} times, but {} users are listed", v->name, used.size(), listed.size());
     }
     return {};
   }

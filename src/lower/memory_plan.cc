@@ -28,7 +28,9 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& values) {
     }
     plan.offsets[i] = best == UINT64_MAX ? end : best;
     plan.bytes = std::max(plan.bytes, plan.offsets[i] + need);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i, [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; }), i);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                   [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; }),
+                  i);
   }
   return plan;
 }

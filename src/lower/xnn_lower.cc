@@ -72,7 +72,8 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
   Result<void> binary(XnnBinary op, V a, V b, V y, Clamp c) override {
     EW_TRY(Base::binary(op, a, b, y, c));
-    static constexpr NodeKind kKinds[] = {NodeKind::kAdd, NodeKind::kSubtract, NodeKind::kMultiply, NodeKind::kDiv, NodeKind::kMaximum, NodeKind::kMinimum};
+    static constexpr NodeKind kKinds[] = {NodeKind::kAdd, NodeKind::kSubtract, NodeKind::kMultiply,
+                                          NodeKind::kDiv, NodeKind::kMaximum,  NodeKind::kMinimum};
     if (op == XnnBinary::kSquaredDifference) {
       const ops::TensorType t = *y->tensor();
       const V d = temporary(t);
@@ -84,12 +85,20 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     add({.kind = kind, .inputs = {id_of(a), id_of(b)}, .outputs = {id_of(y)}}, c);
     return {};
   }
-  Result<void> binary(XnnBinary op, V a, float b, V y, Clamp c) override { return binary(op, a, constant_f32({b}, {1}), y, c); }
-  Result<void> binary(XnnBinary op, float a, V b, V y, Clamp c) override { return binary(op, constant_f32({a}, {1}), b, y, c); }
+  Result<void> binary(XnnBinary op, V a, float b, V y, Clamp c) override {
+    return binary(op, a, constant_f32({b}, {1}), y, c);
+  }
+  Result<void> binary(XnnBinary op, float a, V b, V y, Clamp c) override {
+    return binary(op, constant_f32({a}, {1}), b, y, c);
+  }
 
   Result<void> fully_connected(V x, V w, V b, V y, bool transposed, Clamp c) override {
     EW_TRY(Base::fully_connected(x, w, b, y, transposed, c));
-    add({.kind = NodeKind::kFullyConnected, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}, .flags = transposed ? kFlagTransposeWeights : 0}, c);
+    add({.kind = NodeKind::kFullyConnected,
+         .inputs = {id_of(x), packed(w), packed(b)},
+         .outputs = {id_of(y)},
+         .flags = transposed ? kFlagTransposeWeights : 0},
+        c);
     return {};
   }
   Result<void> batch_matmul(V a, V b, V y) override {
@@ -101,14 +110,16 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     EW_TRY(Base::conv2d(x, w, b, y, win, groups, c));
     return convolution(NodeKind::kConv2d, x, w, b, y, win, {groups, channels(x) / groups, channels(y) / groups}, c);
   }
-  Result<void> depthwise_conv2d(V x, V w, V b, V y, const Window& win, uint32_t ch, uint32_t multiplier, Clamp c) override {
+  Result<void> depthwise_conv2d(V x, V w, V b, V y, const Window& win, uint32_t ch, uint32_t multiplier,
+                                Clamp c) override {
     EW_TRY(Base::depthwise_conv2d(x, w, b, y, win, ch, multiplier, c));
     // The payload gives a depthwise convolution as groups of one input channel each.
     return convolution(NodeKind::kDepthwiseConv2d, x, w, b, y, win, {ch, 1, multiplier}, c);
   }
   Result<void> deconv2d(V x, V w, V b, V y, const Window& win, uint32_t groups, Clamp c) override {
     EW_TRY(Base::deconv2d(x, w, b, y, win, groups, c));
-    return convolution(NodeKind::kConvTranspose2d, x, w, b, y, win, {groups, channels(x) / groups, channels(y) / groups}, c);
+    return convolution(NodeKind::kConvTranspose2d, x, w, b, y, win,
+                       {groups, channels(x) / groups, channels(y) / groups}, c);
   }
   Result<void> max_pool2d(V x, V y, const Window& w, Clamp c) override {
     EW_TRY(Base::max_pool2d(x, y, w, c));
@@ -159,7 +170,8 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     out.graph.nodes.back().dims2 = u32s(sizes);
     return {};
   }
-  Result<void> static_constant_pad(V in, V y, std::vector<int64_t> pre, std::vector<int64_t> post, float value) override {
+  Result<void> static_constant_pad(V in, V y, std::vector<int64_t> pre, std::vector<int64_t> post,
+                                   float value) override {
     EW_TRY(Base::static_constant_pad(in, y, pre, post, value));
     EW_TRY(node1(NodeKind::kStaticConstantPad, in, y));
     out.graph.nodes.back().dims = u32s(pre);
@@ -173,20 +185,24 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     while (in.size() > 5) {
       std::vector<V> rest;
       for (size_t i = 0; i < in.size(); i += 5) {
-        const std::vector<V> part(in.begin() + static_cast<std::ptrdiff_t>(i), in.begin() + static_cast<std::ptrdiff_t>(std::min(i + 5, in.size())));
+        const std::vector<V> part(in.begin() + static_cast<std::ptrdiff_t>(i),
+                                  in.begin() + static_cast<std::ptrdiff_t>(std::min(i + 5, in.size())));
         if (part.size() == 1) {
           rest.push_back(part[0]);
           continue;
         }
         ops::TensorType t = *part[0]->tensor();
-        for (size_t k = 1; k < part.size(); ++k) t.shape[static_cast<size_t>(axis)] = t.shape[static_cast<size_t>(axis)] + part[k]->tensor()->shape[static_cast<size_t>(axis)];
+        for (size_t k = 1; k < part.size(); ++k)
+          t.shape[static_cast<size_t>(axis)] =
+              t.shape[static_cast<size_t>(axis)] + part[k]->tensor()->shape[static_cast<size_t>(axis)];
         const V joined = temporary(t);
         EW_TRY(concatenate(part, joined, axis));
         rest.push_back(joined);
       }
       in = std::move(rest);
     }
-    static constexpr NodeKind kKinds[] = {NodeKind::kConcatenate2, NodeKind::kConcatenate3, NodeKind::kConcatenate4, NodeKind::kConcatenate5};
+    static constexpr NodeKind kKinds[] = {NodeKind::kConcatenate2, NodeKind::kConcatenate3, NodeKind::kConcatenate4,
+                                          NodeKind::kConcatenate5};
     xnn::Node n{.kind = kKinds[in.size() - 2], .outputs = {id_of(y)}};
     for (V v : in) n.inputs.push_back(id_of(v));
     n.axis = static_cast<uint32_t>(axis);

@@ -4,7 +4,9 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_acos() {
-  return {unary_float("aten::acos(Tensor self) -> Tensor", floats<1>([](auto x) { return num::other(x, [](double t) { return std::acos(t); }); }), "aten::acos.out"),
+  return {unary_float("aten::acos(Tensor self) -> Tensor",
+                      floats<1>([](auto x) { return num::other(x, [](double t) { return std::acos(t); }); }),
+                      "aten::acos.out"),
           renamed("aten::arccos(Tensor self) -> Tensor", "aten.acos")};
 }
 

@@ -25,7 +25,8 @@ Values decompose(const ir::Node& n, Builder& b, size_t spatial) {
     x = b("aten.adaptive_avg_pool2d", {b("aten.unsqueeze", {x, -2}), ir::Arg::ints({1, out[0]})});
     return b.done({b("aten.squeeze.dim", {x, -2})});
   }
-  if (spatial == 2 && n.is("aten.adaptive_avg_pool2d")) return b.done({b("aten._adaptive_avg_pool2d", {x, ir::Arg::ints(out)})});
+  if (spatial == 2 && n.is("aten.adaptive_avg_pool2d"))
+    return b.done({b("aten._adaptive_avg_pool2d", {x, ir::Arg::ints(out)})});
   if (spatial == 3)
     if (ir::Value* y = adaptive_by_slices(b, x, out, "aten.mean.dim")) return b.done({y});
   return std::vector<ir::Value*>{};
@@ -36,10 +37,13 @@ OpDef definition(std::string op, size_t spatial, std::string stock = "") {
   d.schema_text = fmt::format("aten::{}(Tensor self, SymInt[{}] output_size) -> Tensor", op, spatial);
   d.infer = [=](const Call& c) -> Result<Types> {
     const Shape s = adaptive_shape(c, spatial);
-    if (!is_float(c.type(0).dtype)) c.error(fmt::format("[pool.5] not defined on {}", edgewright::name(c.type(0).dtype)));
+    if (!is_float(c.type(0).dtype))
+      c.error(fmt::format("[pool.5] not defined on {}", edgewright::name(c.type(0).dtype)));
     return Types{TensorType{c.type(0).dtype, s}};
   };
-  d.eval = [=](const Call& c, size_t) -> Result<Point> { return avg_pool_point(c.type(0).dtype, adaptive_pool(c, spatial)); };
+  d.eval = [=](const Call& c, size_t) -> Result<Point> {
+    return avg_pool_point(c.type(0).dtype, adaptive_pool(c, spatial));
+  };
   d.whole = [=](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
     const Pool p = adaptive_pool(c, spatial);
     if (!c.failed()) avg_pool_whole(p, in[0], out[0]);
@@ -54,7 +58,8 @@ OpDef definition(std::string op, size_t spatial, std::string stock = "") {
 }  // namespace
 
 std::vector<OpDef> define_adaptive_avg_pool() {
-  return {definition("adaptive_avg_pool1d", 1), definition("adaptive_avg_pool2d", 2), definition("_adaptive_avg_pool2d", 2, "aten::_adaptive_avg_pool2d.out"),
-          definition("adaptive_avg_pool3d", 3), definition("_adaptive_avg_pool3d", 3)};
+  return {definition("adaptive_avg_pool1d", 1), definition("adaptive_avg_pool2d", 2),
+          definition("_adaptive_avg_pool2d", 2, "aten::_adaptive_avg_pool2d.out"), definition("adaptive_avg_pool3d", 3),
+          definition("_adaptive_avg_pool3d", 3)};
 }
 }  // namespace edgewright::ops

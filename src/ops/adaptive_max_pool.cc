@@ -19,7 +19,9 @@ Result<std::vector<ir::Value*>> by_slices(Builder& b, ir::Value* x, const std::v
       if (b.failed()) return b.done({});
       ir::Value* p = b("aten.add.Scalar", {best[1], begin});
       if (below != 1) p = b("aten.mul.Scalar", {p, below});
-      if (at) p = b("aten.add.Tensor", {p, b("aten.gather", {b("aten.slice.Tensor", {at, dim, begin, end, 1}), dim, best[1]})});
+      if (at)
+        p = b("aten.add.Tensor",
+              {p, b("aten.gather", {b("aten.slice.Tensor", {at, dim, begin, end, 1}), dim, best[1]})});
       values.push_back(best[0]);
       positions.push_back(p);
     }
@@ -38,12 +40,14 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, size_t 
   if (c.failed() || ir::numel(s) == Dim(0)) return std::vector<ir::Value*>{};
   const auto k = even_windows(s, out);
   if (is_unused(n, 1)) {
-    ir::Value* y = k ? b(fmt::format("aten.max_pool{}d", spatial), {x, ir::Arg::ints(*k), ir::Arg::ints(*k)}) : adaptive_by_slices(b, x, out, "aten.amax");
+    ir::Value* y = k ? b(fmt::format("aten.max_pool{}d", spatial), {x, ir::Arg::ints(*k), ir::Arg::ints(*k)})
+                     : adaptive_by_slices(b, x, out, "aten.amax");
     if (!y && !b.failed()) return std::vector<ir::Value*>{};
     return b.done({y, nullptr});
   }
   if (k && spatial < 3)
-    return b.done(b.multi(fmt::format("aten.max_pool{}d_with_indices", spatial), {x, ir::Arg::ints(*k), ir::Arg::ints(*k)}));
+    return b.done(
+        b.multi(fmt::format("aten.max_pool{}d_with_indices", spatial), {x, ir::Arg::ints(*k), ir::Arg::ints(*k)}));
   int64_t windows = 0;
   for (size_t d = 0; d < spatial; ++d) {
     if (!s[s.size() - spatial + d].is_constant() || out[d] < 1) return std::vector<ir::Value*>{};
@@ -55,7 +59,8 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, size_t 
 
 OpDef definition(size_t spatial) {
   OpDef d;
-  d.schema_text = fmt::format("aten::adaptive_max_pool{0}d(Tensor self, int[{0}] output_size) -> (Tensor, Tensor)", spatial);
+  d.schema_text =
+      fmt::format("aten::adaptive_max_pool{0}d(Tensor self, int[{0}] output_size) -> (Tensor, Tensor)", spatial);
   d.infer = [=](const Call& c) -> Result<Types> {
     const Shape s = adaptive_shape(c, spatial);
     if (!is_float(c.type(0).dtype)) c.error(fmt::format("[pool.5] not defined on {}", name(c.type(0).dtype)));

@@ -4,10 +4,11 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_addcdiv() {
-  OpDef d = elementwise({.schema = "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-                         .slots = {"self", "tensor1", "tensor2", cast("value")},
-                         .rule = Rule::kPromote,
-                         .formula = floats<4>([](auto self, auto t1, auto t2, auto value) { return self + value * t1 / t2; })});
+  OpDef d = elementwise(
+      {.schema = "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+       .slots = {"self", "tensor1", "tensor2", cast("value")},
+       .rule = Rule::kPromote,
+       .formula = floats<4>([](auto self, auto t1, auto t2, auto value) { return self + value * t1 / t2; })});
   d.decompose = [](const ir::Node& n, Builder& b) {
     ir::Value* y = b("aten.div.Tensor", {n.arg("tensor1"), n.arg("tensor2")});
     if (constant_number(n, "value") != 1.0) y = b("aten.mul.Scalar", {y, n.arg("value")});

@@ -23,12 +23,9 @@ OpDef copied(const char* schema) {
 }  // namespace
 
 std::vector<OpDef> define_alias() {
-  return {named("aten::alias(Tensor(a) self) -> Tensor(a)"),
-          named("aten::detach(Tensor(a) self) -> Tensor(a)"),
-          named("aten::lift_fresh(Tensor(a) self) -> Tensor(a)"),
-          copied("aten::alias_copy(Tensor self) -> Tensor"),
-          copied("aten::detach_copy(Tensor self) -> Tensor"),
-          copied("aten::lift(Tensor self) -> Tensor"),
+  return {named("aten::alias(Tensor(a) self) -> Tensor(a)"),      named("aten::detach(Tensor(a) self) -> Tensor(a)"),
+          named("aten::lift_fresh(Tensor(a) self) -> Tensor(a)"), copied("aten::alias_copy(Tensor self) -> Tensor"),
+          copied("aten::detach_copy(Tensor self) -> Tensor"),     copied("aten::lift(Tensor self) -> Tensor"),
           copied("aten::lift_fresh_copy(Tensor self) -> Tensor")};
 }
 

@@ -43,7 +43,9 @@ OpDef definition(std::string schema, std::vector<Kind> kinds, std::string stock 
     for (Kind k : kinds) t.push_back(TensorType{result_of(k, c.type(0).dtype), dims.shape(c.type(0).shape)});
     return t;
   };
-  d.eval = [kinds](const Call& c, size_t r) { return fold_point(c, dims_of(c), fold_of(kinds[r]), c.type(0).dtype, result_of(kinds[r], c.type(0).dtype)); };
+  d.eval = [kinds](const Call& c, size_t r) {
+    return fold_point(c, dims_of(c), fold_of(kinds[r]), c.type(0).dtype, result_of(kinds[r], c.type(0).dtype));
+  };
   d.whole = [kinds](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
     for (size_t r = 0; r < kinds.size(); ++r) fold_whole(dims_of(c), fold_of(kinds[r]), c.type(0).dtype, in[0], out[r]);
     return {};
@@ -64,20 +66,29 @@ std::vector<OpDef> define_amax() {
   using K = Kind;
   const auto amax = [](auto a, auto b) { return num::maximum(a, b); };
   const auto amin = [](auto a, auto b) { return num::minimum(a, b); };
-  OpDef aminmax = definition("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", {K::kSmallest, K::kLargest});
+  OpDef aminmax =
+      definition("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+                 {K::kSmallest, K::kLargest});
   aminmax.decompose = [](const ir::Node& n, Builder& b) {
     const ir::Arg dims = n.arg("dim").is_none() ? ir::Arg::ints({}) : ir::Arg(ir::ArgList{n.arg("dim")});
-    return b.done({b("aten.amin", {n.arg("self"), dims, n.arg("keepdim")}), b("aten.amax", {n.arg("self"), dims, n.arg("keepdim")})});
+    return b.done({b("aten.amin", {n.arg("self"), dims, n.arg("keepdim")}),
+                   b("aten.amax", {n.arg("self"), dims, n.arg("keepdim")})});
   };
-  return {definition("aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", {K::kLargest}, "aten::amax.out"),
-          definition("aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", {K::kSmallest}, "aten::amin.out"),
+  return {definition("aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", {K::kLargest},
+                     "aten::amax.out"),
+          definition("aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", {K::kSmallest},
+                     "aten::amin.out"),
           aminmax,
           definition("aten::max(Tensor self) -> Tensor", {K::kLargest}, "aten::max.unary_out"),
           definition("aten::min(Tensor self) -> Tensor", {K::kSmallest}, "aten::min.unary_out"),
-          definition("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", {K::kLargest, K::kLargestAt}, "aten::max.dim_max"),
-          definition("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", {K::kSmallest, K::kSmallestAt}, "aten::min.dim_min"),
-          definition("aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", {K::kLargestAt}, "aten::argmax.out"),
-          definition("aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", {K::kSmallestAt}, "aten::argmin.out"),
+          definition("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+                     {K::kLargest, K::kLargestAt}, "aten::max.dim_max"),
+          definition("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+                     {K::kSmallest, K::kSmallestAt}, "aten::min.dim_min"),
+          definition("aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", {K::kLargestAt},
+                     "aten::argmax.out"),
+          definition("aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", {K::kSmallestAt},
+                     "aten::argmin.out"),
           other("aten::max.other(Tensor self, Tensor other) -> Tensor", floats<2>(amax).ints<2>(amax), "aten.maximum"),
           other("aten::min.other(Tensor self, Tensor other) -> Tensor", floats<2>(amin).ints<2>(amin), "aten.minimum")};
 }

@@ -10,25 +10,33 @@ Fold fold(bool all) {
       if ((v != 0) != all) return !all;
     return all;
   };
-  return Fold{}.ints([test](std::span<const int64_t> x) { return test(x); }).tests([test](std::span<const double> x) { return test(x); });
+  return Fold{}.ints([test](std::span<const int64_t> x) { return test(x); }).tests([test](std::span<const double> x) {
+    return test(x);
+  });
 }
 std::pair<DType, DType> dtypes(const Call& c) {
   const DType own = c.type(0).dtype;
   return {own, own == DType::u8 ? own : DType::b8};
 }
 OpDef definition(std::string schema, bool all, bool over_all, std::string stock) {
-  return reduction({.schema = std::move(schema), .dtypes = dtypes, .fold = [all](const Call&) { return fold(all); }, .stock = std::move(stock), .over_all = over_all});
+  return reduction({.schema = std::move(schema),
+                    .dtypes = dtypes,
+                    .fold = [all](const Call&) { return fold(all); },
+                    .stock = std::move(stock),
+                    .over_all = over_all});
 }
 
 }  // namespace
 
 std::vector<OpDef> define_any() {
-  std::vector<OpDef> r{definition("aten::any(Tensor self) -> Tensor", false, true, "aten::any.all_out"),
-                       definition("aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", false, false, "aten::any.out"),
-                       definition("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", false, false, "aten::any.dims_out"),
-                       definition("aten::all(Tensor self) -> Tensor", true, true, ""),
-                       definition("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", true, false, ""),
-                       definition("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", true, false, "")};
+  std::vector<OpDef> r{
+      definition("aten::any(Tensor self) -> Tensor", false, true, "aten::any.all_out"),
+      definition("aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", false, false, "aten::any.out"),
+      definition("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", false, false,
+                 "aten::any.dims_out"),
+      definition("aten::all(Tensor self) -> Tensor", true, true, ""),
+      definition("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", true, false, ""),
+      definition("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", true, false, "")};
   // all(x) = not any(not x)
   for (size_t i = 3; i < 6; ++i)
     r[i].decompose = [](const ir::Node& n, Builder& b) {

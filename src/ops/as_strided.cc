@@ -27,13 +27,15 @@ bool is_whole_storage(const ir::Value* v) {
 
 // [as_strided.3] The base is all of its storage. [as_strided.1] As many strides as sizes, none negative. [as_strided.2] Every element lies inside the base.
 std::vector<Layout> as_strided(const Call& c, const Layout& base) {
-  if (c.num_operands() > 0 && !is_whole_storage(c.value(0))) c.error("[as_strided.3] the base is a part or a permutation of its storage");
+  if (c.num_operands() > 0 && !is_whole_storage(c.value(0)))
+    c.error("[as_strided.3] the base is a part or a permutation of its storage");
   Layout out{c.dims("size"), c.dims("stride"), c.has("storage_offset") ? c.dim("storage_offset") : Dim(0)};
   if (out.sizes.size() != out.strides.size()) {
     c.error(fmt::format("[as_strided.1] {} sizes, {} strides", out.sizes.size(), out.strides.size()));
     return {};
   }
-  if (!is_static(out.sizes) || !is_static(out.strides) || !out.offset.is_constant() || !is_static(base.sizes)) return {out};
+  if (!is_static(out.sizes) || !is_static(out.strides) || !out.offset.is_constant() || !is_static(base.sizes))
+    return {out};
   __int128 last = out.offset.value();
   bool empty = false;
   for (size_t d = 0; d < out.sizes.size(); ++d) {
@@ -55,9 +57,15 @@ Result<ir::Value*> back(const ir::Node& n, size_t, ir::Value* base, ir::Value* w
 }  // namespace
 
 std::vector<OpDef> define_as_strided() {
-  OpDef d = view_op("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, back);
+  OpDef d = view_op(
+      "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+      as_strided, back);
   d.stock = "aten::as_strided_copy.out";
-  return {d, twin_of("aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided, "aten.as_strided")};
+  return {
+      d,
+      twin_of(
+          "aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
+          as_strided, "aten.as_strided")};
 }
 
 }  // namespace edgewright::ops

@@ -20,8 +20,10 @@ Pool make(const Call& c, size_t spatial) {
 
 OpDef definition(size_t spatial) {
   OpDef d;
-  d.schema_text = fmt::format("aten::avg_pool{0}d(Tensor self, int[{0}] kernel_size, int[{0}] stride=[], int[{0}] padding={1}, bool ceil_mode=False, bool count_include_pad=True{2}) -> Tensor",
-                              spatial, spatial == 1 ? "[0]" : "0", spatial == 1 ? "" : ", int? divisor_override=None");
+  d.schema_text = fmt::format(
+      "aten::avg_pool{0}d(Tensor self, int[{0}] kernel_size, int[{0}] stride=[], int[{0}] padding={1}, bool "
+      "ceil_mode=False, bool count_include_pad=True{2}) -> Tensor",
+      spatial, spatial == 1 ? "[0]" : "0", spatial == 1 ? "" : ", int? divisor_override=None");
   d.infer = [=](const Call& c) -> Result<Types> {
     const Shape s = pool_shape(c, pool_args(c, spatial));
     divisor_of(c);
@@ -47,7 +49,8 @@ std::vector<OpDef> define_avg_pool() {
     const Call c = Call::of(n);
     const PoolArgs a = pool_args(c, 1);
     ir::Value* x = b("aten.unsqueeze", {n.arg("self"), -2});
-    x = b("aten.avg_pool2d", {x, ir::Arg::ints({1, a.kernel[0]}), ir::Arg::ints({1, a.stride[0]}), ir::Arg::ints({0, a.padding[0]}), a.ceil_mode, n.arg("count_include_pad")});
+    x = b("aten.avg_pool2d", {x, ir::Arg::ints({1, a.kernel[0]}), ir::Arg::ints({1, a.stride[0]}),
+                              ir::Arg::ints({0, a.padding[0]}), a.ceil_mode, n.arg("count_include_pad")});
     return b.done({b("aten.squeeze.dim", {x, -2})});
   };
   // Height and width first, then depth: the divisor is a product over the dims.
@@ -62,9 +65,11 @@ std::vector<OpDef> define_avg_pool() {
     const auto depth = [](const std::vector<int64_t>& v, int64_t one) { return ir::Arg::ints({v[0], one}); };
     const bool overridden = c.has("divisor_override");
     ir::Value* x = b("aten.view", {n.arg("self"), ir::Arg::ints({-1, d, s[r - 2].value(), s[r - 1].value()})});
-    x = b("aten.avg_pool2d", {x, last2(a.kernel), last2(a.stride), last2(a.padding), a.ceil_mode, n.arg("count_include_pad"), overridden ? ir::Arg(1) : ir::Arg()});
+    x = b("aten.avg_pool2d", {x, last2(a.kernel), last2(a.stride), last2(a.padding), a.ceil_mode,
+                              n.arg("count_include_pad"), overridden ? ir::Arg(1) : ir::Arg()});
     x = b("aten.view", {x, ir::Arg::ints({-1, 1, d, h * w})});
-    x = b("aten.avg_pool2d", {x, depth(a.kernel, 1), depth(a.stride, 1), depth(a.padding, 0), a.ceil_mode, n.arg("count_include_pad"), n.arg("divisor_override")});
+    x = b("aten.avg_pool2d", {x, depth(a.kernel, 1), depth(a.stride, 1), depth(a.padding, 0), a.ceil_mode,
+                              n.arg("count_include_pad"), n.arg("divisor_override")});
     return b.done({b("aten.view", {x, ir::Arg::ints(ir::static_sizes(to))})});
   };
   return {one, two, three};

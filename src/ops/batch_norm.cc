@@ -18,7 +18,8 @@ Result<Types> rule(const Form& f, const Call& c) {
   if (x.rank() < 2) c.error("[batch_norm.1] input needs a batch and a channel dim");
   if (!is_float(x.dtype)) c.error(fmt::format("[batch_norm.2] input is {}", name(x.dtype)));
   if (c.failed()) return Types{};
-  if (!f.of_batch && c.op().schema.index_of("training") >= 0 && c.flag("training")) c.error("[batch_norm.3] training mode; export the model in eval mode");
+  if (!f.of_batch && c.op().schema.index_of("training") >= 0 && c.flag("training"))
+    c.error("[batch_norm.3] training mode; export the model in eval mode");
   const auto check = [&](const char* param, bool required) {
     if (c.op().schema.index_of(param) < 0) return;
     if (!c.has(param)) {
@@ -26,8 +27,10 @@ Result<Types> rule(const Form& f, const Call& c) {
       return;
     }
     const TensorType& t = c.tensor(param);
-    if (t.rank() != 1 || differ(t.shape[0], x.shape[1])) c.error(fmt::format("[batch_norm.5] {} must have one element per channel", param));
-    else if (!is_float(t.dtype)) c.error(fmt::format("[batch_norm.5] {} is {}", param, name(t.dtype)));
+    if (t.rank() != 1 || differ(t.shape[0], x.shape[1]))
+      c.error(fmt::format("[batch_norm.5] {} must have one element per channel", param));
+    else if (!is_float(t.dtype))
+      c.error(fmt::format("[batch_norm.5] {} is {}", param, name(t.dtype)));
   };
   check("weight", false);
   check("bias", false);
@@ -35,7 +38,8 @@ Result<Types> rule(const Form& f, const Call& c) {
   check("running_var", !f.of_batch);
   Types t{x};
   // Saved statistics: none at inference, except for a batch's own.
-  for (size_t r = 1; r < f.results; ++r) t.push_back(r == 3 ? TensorType{DType::u8, {0}} : TensorType{x.dtype, {f.of_batch ? x.shape[1] : Dim(0)}});
+  for (size_t r = 1; r < f.results; ++r)
+    t.push_back(r == 3 ? TensorType{DType::u8, {0}} : TensorType{x.dtype, {f.of_batch ? x.shape[1] : Dim(0)}});
   return t;
 }
 
@@ -70,8 +74,10 @@ Result<Point> eval(const Form& f, const Call& c, size_t r) {
     const int64_t ch = r == 0 ? at[1] : at[0];
     const Index one(&ch, 1);
     R m, v;
-    if (mean < 0) std::tie(m, v) = batch_statistics<R>(in, shape, ch);
-    else m = in.f(mean, one), v = in.f(var, one);
+    if (mean < 0)
+      std::tie(m, v) = batch_statistics<R>(in, shape, ch);
+    else
+      m = in.f(mean, one), v = in.f(var, one);
     if (r == 1) return m;
     const R inverse = num::rsqrt(v + R(eps));
     if (r == 2) return inverse;
@@ -132,7 +138,8 @@ ir::Value* empty(Builder& b, DType t) { return b.constant(ir::Tensor::empty(t, {
 // x * scale + shift with both folded per channel: two nodes once the constants are folded.
 Result<std::vector<ir::Value*>> decompose(const Form& f, const ir::Node& n, Builder& b) {
   if (f.of_batch) return std::vector<ir::Value*>{};
-  ir::Value *x = n.arg("input").value(), *w = n.arg("weight").value(), *bias = n.arg("bias").value(), *mean = n.arg("running_mean").value();
+  ir::Value *x = n.arg("input").value(), *w = n.arg("weight").value(), *bias = n.arg("bias").value(),
+            *mean = n.arg("running_mean").value();
   ir::Value* scale = b("aten.rsqrt", {b("aten.add.Scalar", {n.arg("running_var"), n.arg(f.eps)})});
   if (w) scale = b("aten.mul.Tensor", {scale, w});
   ir::Value* shift = b("aten.mul.Tensor", {mean, scale});
@@ -154,7 +161,9 @@ OpDef definition(std::string schema, Form f) {
   d.schema_text = std::move(schema);
   d.infer = [f](const Call& c) { return rule(f, c); };
   d.eval = [f](const Call& c, size_t r) { return eval(f, c, r); };
-  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) { return whole(f, c, in, out); };
+  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+    return whole(f, c, in, out);
+  };
   d.decompose = [f](const ir::Node& n, Builder& b) { return decompose(f, n, b); };
   d.agreement = Agreement::kReassociated;
   return d;
@@ -163,21 +172,34 @@ OpDef definition(std::string schema, Form f) {
 }  // namespace
 
 std::vector<OpDef> define_batch_norm() {
-  OpDef composite = definition("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
-                               "float momentum, float eps, bool cudnn_enabled) -> Tensor", {1, "eps", false});
+  OpDef composite = definition(
+      "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+      "training, "
+      "float momentum, float eps, bool cudnn_enabled) -> Tensor",
+      {1, "eps", false});
   composite.decompose = [](const ir::Node& n, Builder& b) {
     return b.done({b("aten._native_batch_norm_legit_no_training",
-                     {n.arg("input"), n.arg("weight"), n.arg("bias"), n.arg("running_mean"), n.arg("running_var"), n.arg("momentum"), n.arg("eps")})});
+                     {n.arg("input"), n.arg("weight"), n.arg("bias"), n.arg("running_mean"), n.arg("running_var"),
+                      n.arg("momentum"), n.arg("eps")})});
   };
-  OpDef inference = definition("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, "
-                               "float momentum, float eps) -> (Tensor, Tensor, Tensor)", {3, "eps", false});
+  OpDef inference = definition(
+      "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+      "Tensor running_var, "
+      "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+      {3, "eps", false});
   inference.stock = "aten::_native_batch_norm_legit_no_training.out";
   return {composite, inference,
-          definition("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) "
-                     "-> (Tensor, Tensor, Tensor)", {3, "eps", true}),
-          definition("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
-                     "float momentum, float eps) -> (Tensor, Tensor, Tensor)", {3, "eps", false}),
-          definition("aten::cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
-                     "float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)", {4, "epsilon", false})};
+          definition("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool "
+                     "training, float momentum, float eps) "
+                     "-> (Tensor, Tensor, Tensor)",
+                     {3, "eps", true}),
+          definition("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+                     "Tensor? running_var, bool training, "
+                     "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+                     {3, "eps", false}),
+          definition("aten::cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                     "running_var, bool training, "
+                     "float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)",
+                     {4, "epsilon", false})};
 }
 }  // namespace edgewright::ops

@@ -8,10 +8,13 @@ Result<Types> rule(const Call& c) {
   const TensorType &a = c.tensor("input1"), &b = c.tensor("input2"), &w = c.tensor("weight");
   if (a.rank() < 1 || a.rank() != b.rank() || w.rank() != 3) c.error("[bilinear.1] ranks do not fit");
   if (c.failed()) return Types{};
-  if (!is_float(a.dtype) || a.dtype != b.dtype || a.dtype != w.dtype) c.error("[bilinear.2] operands must have one float dtype");
+  if (!is_float(a.dtype) || a.dtype != b.dtype || a.dtype != w.dtype)
+    c.error("[bilinear.2] operands must have one float dtype");
   bool ok = !differ(a.shape.back(), w.shape[1]) && !differ(b.shape.back(), w.shape[2]);
   for (size_t d = 0; d + 1 < a.rank(); ++d) ok = ok && !differ(a.shape[d], b.shape[d]);
-  if (c.has("bias")) ok = ok && c.rank("bias") == 1 && !differ(c.tensor("bias").shape[0], w.shape[0]) && c.tensor("bias").dtype == a.dtype;
+  if (c.has("bias"))
+    ok = ok && c.rank("bias") == 1 && !differ(c.tensor("bias").shape[0], w.shape[0]) &&
+         c.tensor("bias").dtype == a.dtype;
   if (!ok) c.error("[bilinear.3] sizes do not fit");
   Shape s = a.shape;
   s.back() = w.shape[0];
@@ -46,9 +49,11 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   if (!ir::is_static(w)) return std::vector<ir::Value*>{};
   const int64_t o = w[0].value(), i = w[1].value(), j = w[2].value();
   // [o, i, j] -> [o * j, i]
-  ir::Value* matrix = b("aten.reshape", {b("aten.permute", {n.arg("weight"), ir::Arg::ints({0, 2, 1})}), ir::Arg::ints({o * j, i})});
+  ir::Value* matrix =
+      b("aten.reshape", {b("aten.permute", {n.arg("weight"), ir::Arg::ints({0, 2, 1})}), ir::Arg::ints({o * j, i})});
   ir::Value* y = b("aten.unflatten.int", {b("aten.linear", {n.arg("input1"), matrix}), -1, ir::Arg::ints({o, j})});
-  y = b("aten.sum.dim_IntList", {b("aten.mul.Tensor", {y, b("aten.unsqueeze", {n.arg("input2"), -2})}), ir::Arg::ints({-1})});
+  y = b("aten.sum.dim_IntList",
+        {b("aten.mul.Tensor", {y, b("aten.unsqueeze", {n.arg("input2"), -2})}), ir::Arg::ints({-1})});
   if (!n.arg("bias").is_none()) y = b("aten.add.Tensor", {y, n.arg("bias")});
   return b.done({y});
 }

@@ -8,7 +8,8 @@ Result<Types> rule(const Call& c) {
   const TensorType &a = c.tensor("self"), &b = c.tensor("mat2");
   if (a.rank() != 3 || b.rank() != 3) c.error("[bmm.1] both operands must have rank 3");
   if (c.failed()) return Types{};
-  if (differ(a.shape[0], b.shape[0])) c.error(fmt::format("[bmm.2] batch sizes {} and {} differ", a.shape[0].str(), b.shape[0].str()));
+  if (differ(a.shape[0], b.shape[0]))
+    c.error(fmt::format("[bmm.2] batch sizes {} and {} differ", a.shape[0].str(), b.shape[0].str()));
   check_product(c, a, b, a.shape[2], b.shape[1]);
   return Types{TensorType{a.dtype, {a.shape[0], a.shape[1], b.shape[2]}}};
 }
@@ -21,7 +22,9 @@ Contraction make(const Call& c) {
 
 std::vector<OpDef> define_bmm() {
   OpDef d = contraction("aten::bmm(Tensor self, Tensor mat2) -> Tensor", rule, make, "aten::bmm.out");
-  d.lower = [](const ir::Node& n, XnnEmitter& out) { return out.batch_matmul(n.arg("self").value(), n.arg("mat2").value(), n.result()); };
+  d.lower = [](const ir::Node& n, XnnEmitter& out) {
+    return out.batch_matmul(n.arg("self").value(), n.arg("mat2").value(), n.result());
+  };
   return {d};
 }
 }  // namespace edgewright::ops

@@ -65,7 +65,8 @@ Result<std::vector<ir::Value*>> grid_as_expand(const ir::Node& n, Builder& b) {
   const bool swap = exchanged(Call::of(n));
   const std::vector<ir::Value*> xs = n.inputs();
   ir::ArgList sizes(xs.size());
-  for (size_t i = 0; i < xs.size(); ++i) sizes[dim_of(i, swap)] = rank_of(xs[i]) == 0 ? ir::Arg(1) : size_arg(b, xs[i], 0);
+  for (size_t i = 0; i < xs.size(); ++i)
+    sizes[dim_of(i, swap)] = rank_of(xs[i]) == 0 ? ir::Arg(1) : size_arg(b, xs[i], 0);
   std::vector<ir::Value*> out;
   for (size_t i = 0; i < xs.size(); ++i) {
     ir::ArgList ones(xs.size(), ir::Arg(1));
@@ -75,7 +76,8 @@ Result<std::vector<ir::Value*>> grid_as_expand(const ir::Node& n, Builder& b) {
   return all(b, std::move(out));
 }
 
-OpDef named(const char* schema, Result<Types> (*infer)(const Call&), Result<std::vector<ir::Value*>> (*rewrite)(const ir::Node&, Builder&)) {
+OpDef named(const char* schema, Result<Types> (*infer)(const Call&),
+            Result<std::vector<ir::Value*>> (*rewrite)(const ir::Node&, Builder&)) {
   OpDef d;
   d.schema_text = schema;
   d.infer = infer;

@@ -4,7 +4,8 @@
 
 namespace edgewright::ops {
 
-Result<ir::Node*> add_node(ir::Graph& g, std::string_view op, std::vector<ir::Arg> args, ir::Node* before, std::shared_ptr<const ir::Origin> origin) {
+Result<ir::Node*> add_node(ir::Graph& g, std::string_view op, std::vector<ir::Arg> args, ir::Node* before,
+                           std::shared_ptr<const ir::Origin> origin) {
   const OpDef* d = find(op);
   if (!d) return fail(Code::kInternal, "no op named {}", op);
   EW_ASSIGN(Types types, infer(*d, Call::of(*d, args)));

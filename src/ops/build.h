@@ -14,7 +14,8 @@ Result<ir::Node*> add_node(ir::Graph& g, std::string_view op, std::vector<ir::Ar
 // so that a chain of calls needs one check at its end: `return b.done({y})`.
 class Builder {
  public:
-  Builder(ir::Graph& g, ir::Node* before, std::shared_ptr<const ir::Origin> origin = nullptr) : g_(g), before_(before), origin_(std::move(origin)) {}
+  Builder(ir::Graph& g, ir::Node* before, std::shared_ptr<const ir::Origin> origin = nullptr)
+      : g_(g), before_(before), origin_(std::move(origin)) {}
   // First result of a new node.
   ir::Value* operator()(std::string_view op, std::vector<ir::Arg> args);
   // All results.

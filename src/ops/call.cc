@@ -23,7 +23,8 @@ Call Call::with(const ir::Op& op, const std::vector<ir::Arg>& args, const Lookup
     c.args_.resize(params.size());
   }
   for (size_t i = c.args_.size(); i < params.size(); ++i) {
-    if (!params[i].has_default && !params[i].is_optional) c.error(fmt::format("argument '{}' is missing", params[i].name));
+    if (!params[i].has_default && !params[i].is_optional)
+      c.error(fmt::format("argument '{}' is missing", params[i].name));
     c.args_.push_back(ir::default_of(params[i]));
   }
   c.operand_numbers_.resize(params.size());
@@ -47,10 +48,12 @@ Call Call::with(const ir::Op& op, const std::vector<ir::Arg>& args, const Lookup
       }
     };
     if (const auto* l = c.args_[p].list()) {
-      if (params[p].kind == ir::ParamKind::kTensor && !params[p].is_list) c.error(fmt::format("'{}' is a list, not a tensor", params[p].name));
+      if (params[p].kind == ir::ParamKind::kTensor && !params[p].is_list)
+        c.error(fmt::format("'{}' is a list, not a tensor", params[p].name));
       for (const ir::Arg& a : *l) take(a);
     } else {
-      if (params[p].kind == ir::ParamKind::kTensor && c.args_[p].is_none() && !params[p].is_optional && !params[p].has_default && !params[p].is_list)
+      if (params[p].kind == ir::ParamKind::kTensor && c.args_[p].is_none() && !params[p].is_optional &&
+          !params[p].has_default && !params[p].is_list)
         c.error(fmt::format("tensor '{}' is None", params[p].name));
       take(c.args_[p]);
     }

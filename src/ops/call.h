@@ -59,18 +59,18 @@ class Call {
   int64_t rank(std::string_view param) const { return static_cast<int64_t>(tensor(param).rank()); }
 
   // --- attributes ---
-  bool has(std::string_view param) const;                     // present and not None
-  int64_t i(std::string_view param) const;                    // constant int or bool
-  Dim dim(std::string_view param) const;                      // int, maybe symbolic
-  double f(std::string_view param) const;                     // int, float or bool as double
+  bool has(std::string_view param) const;   // present and not None
+  int64_t i(std::string_view param) const;  // constant int or bool
+  Dim dim(std::string_view param) const;    // int, maybe symbolic
+  double f(std::string_view param) const;   // int, float or bool as double
   bool flag(std::string_view param) const;
-  Scalar scalar(std::string_view param) const;                // number of any kind
+  Scalar scalar(std::string_view param) const;  // number of any kind
   // int, float or bool for a number, also one known only at run time; nullopt for anything else.
   std::optional<ir::ScalarKind> number_kind(std::string_view param) const;
   std::string str(std::string_view param) const;
-  std::optional<DType> dtype(std::string_view param) const;   // nullopt for None
-  std::vector<int64_t> ints(std::string_view param) const;    // a single int broadcasts to a sized list's length
-  Shape dims(std::string_view param) const;                   // like ints, maybe symbolic
+  std::optional<DType> dtype(std::string_view param) const;  // nullopt for None
+  std::vector<int64_t> ints(std::string_view param) const;   // a single int broadcasts to a sized list's length
+  Shape dims(std::string_view param) const;                  // like ints, maybe symbolic
   std::vector<double> floats(std::string_view param) const;
   // A dim argument brought into [0, rank); rank 0 counts as 1. Records an error when out of range.
   int64_t axis(std::string_view param, int64_t rank) const;

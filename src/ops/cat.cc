@@ -94,7 +94,8 @@ Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::
   const DType t = out[0].dtype;
   const size_t width = size_of(t), d = static_cast<size_t>(p.dim);
   int64_t outer = 1, inner = 1;
-  for (size_t i = 0; i < out[0].sizes.size(); ++i) (i < d ? outer : i > d ? inner : outer) *= i == d ? 1 : out[0].sizes[i];
+  for (size_t i = 0; i < out[0].sizes.size(); ++i)
+    (i < d ? outer : i > d ? inner : outer) *= i == d ? 1 : out[0].sizes[i];
   const int64_t row = p.start.back() * inner;
   for (size_t k = 0; k < p.operand.size(); ++k) {
     ir::Tensor x = in[static_cast<size_t>(p.operand[k])].contiguous();
@@ -110,7 +111,8 @@ Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::
     }
     const size_t piece = static_cast<size_t>((p.start[k + 1] - p.start[k]) * inner) * width;
     for (int64_t o = 0; o < outer && piece > 0; ++o)
-      std::memcpy(out[0].mutable_data() + static_cast<size_t>(o * row + p.start[k] * inner) * width, x.data + static_cast<size_t>(o) * piece, piece);
+      std::memcpy(out[0].mutable_data() + static_cast<size_t>(o * row + p.start[k] * inner) * width,
+                  x.data + static_cast<size_t>(o) * piece, piece);
   }
   return {};
 }
@@ -124,7 +126,8 @@ Result<void> lower(const ir::Node& n, XnnEmitter& out) {
   }
   const int64_t rank = rank_of(n.result()), dim = Call::of(n).axis("dim", rank);
   for (const ir::Value* v : in)
-    if (v->tensor()->dtype != n.result()->tensor()->dtype) return fail(Code::kKeptOnHost, "operands of different dtypes");
+    if (v->tensor()->dtype != n.result()->tensor()->dtype)
+      return fail(Code::kKeptOnHost, "operands of different dtypes");
   return emit_concatenate(out, std::move(in), n.result(), dim);
 }
 
@@ -134,7 +137,8 @@ Result<std::vector<ir::Value*>> without_empty(const ir::Node& n, Builder& b) {
   for (ir::Value* v : n.inputs())
     if (!(numel(shape_of(v)) == Dim(0))) some.push_back(v);
   if (some.empty() || some.size() == n.inputs().size()) return std::vector<ir::Value*>{};
-  ir::Value* y = some.size() == 1 ? some[0] : b("aten.cat", {ir::Arg::values(some), Call::of(n).axis("dim", rank_of(n.result()))});
+  ir::Value* y =
+      some.size() == 1 ? some[0] : b("aten.cat", {ir::Arg::values(some), Call::of(n).axis("dim", rank_of(n.result()))});
   if (y && y->tensor()->dtype != n.result()->tensor()->dtype) y = b("aten._to_copy", {y, n.result()->tensor()->dtype});
   return all(b, {y});
 }
@@ -166,11 +170,13 @@ Result<Types> infer_stack(const Call& c) {
 }
 Result<Point> eval_stack(const Call& c, size_t) {
   const int64_t rank = static_cast<int64_t>(c.type(0).rank());
-  return moved_point(c, dtype_of(c), [d = static_cast<size_t>(c.axis("dim", rank + 1)), xs = c.operands("tensors")](Index at, int64_t* in) {
-    for (size_t i = 0, j = 0; i < at.size(); ++i)
-      if (i != d) in[j++] = at[i];
-    return xs[static_cast<size_t>(at[d])];
-  });
+  return moved_point(
+      c, dtype_of(c),
+      [d = static_cast<size_t>(c.axis("dim", rank + 1)), xs = c.operands("tensors")](Index at, int64_t* in) {
+        for (size_t i = 0, j = 0; i < at.size(); ++i)
+          if (i != d) in[j++] = at[i];
+        return xs[static_cast<size_t>(at[d])];
+      });
 }
 Result<std::vector<ir::Value*>> stack_as_cat(const ir::Node& n, Builder& b) {
   const int64_t dim = Call::of(n).axis("dim", rank_of(n.result()));
@@ -192,7 +198,9 @@ struct Joining {
 using NewDims = std::vector<int64_t>;
 NewDims at_least_1d(size_t r) { return r == 0 ? NewDims{0} : NewDims{}; }
 NewDims at_least_2d(size_t r) { return r == 0 ? NewDims{0, 0} : r == 1 ? NewDims{0} : NewDims{}; }
-NewDims at_least_3d(size_t r) { return r == 0 ? NewDims{0, 0, 0} : r == 1 ? NewDims{0, 2} : r == 2 ? NewDims{2} : NewDims{}; }
+NewDims at_least_3d(size_t r) {
+  return r == 0 ? NewDims{0, 0, 0} : r == 1 ? NewDims{0, 2} : r == 2 ? NewDims{2} : NewDims{};
+}
 NewDims columns(size_t r) { return r == 0 ? NewDims{0, 0} : r == 1 ? NewDims{1} : NewDims{}; }
 
 OpDef joined(const char* schema, Joining j) {
@@ -247,7 +255,8 @@ std::vector<OpDef> define_cat() {
   d.stock = "aten::cat.out";
   d.decompose = without_empty;
   std::vector<OpDef> out{d};
-  for (const char* s : {"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"}) {
+  for (const char* s : {"aten::concat(Tensor[] tensors, int dim=0) -> Tensor",
+                        "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"}) {
     OpDef e = d;
     e.schema_text = s;
     e.lower = nullptr;
@@ -261,10 +270,12 @@ std::vector<OpDef> define_cat() {
   stack.eval = eval_stack;
   stack.decompose = stack_as_cat;
   out.push_back(stack);
-  out.push_back(joined("aten::hstack(Tensor[] tensors) -> Tensor", {at_least_1d, [](size_t rank) -> int64_t { return rank == 1 ? 0 : 1; }}));
+  out.push_back(joined("aten::hstack(Tensor[] tensors) -> Tensor",
+                       {at_least_1d, [](size_t rank) -> int64_t { return rank == 1 ? 0 : 1; }}));
   out.push_back(joined("aten::vstack(Tensor[] tensors) -> Tensor", {at_least_2d, [](size_t) -> int64_t { return 0; }}));
   out.push_back(joined("aten::dstack(Tensor[] tensors) -> Tensor", {at_least_3d, [](size_t) -> int64_t { return 2; }}));
-  out.push_back(joined("aten::column_stack(Tensor[] tensors) -> Tensor", {columns, [](size_t) -> int64_t { return 1; }}));
+  out.push_back(
+      joined("aten::column_stack(Tensor[] tensors) -> Tensor", {columns, [](size_t) -> int64_t { return 1; }}));
   return out;
 }
 

@@ -51,7 +51,9 @@ Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::
   std::vector<double> y(static_cast<size_t>(out[0].numel())), d(static_cast<size_t>(m));
   for (size_t o = 0; o < y.size(); ++o) {
     const int64_t at = static_cast<int64_t>(o), batch = at / (n * k), i = at / k % n, j = at % k;
-    for (int64_t e = 0; e < m; ++e) d[static_cast<size_t>(e)] = a[static_cast<size_t>((batch * n + i) * m + e)] - b[static_cast<size_t>((batch * k + j) * m + e)];
+    for (int64_t e = 0; e < m; ++e)
+      d[static_cast<size_t>(e)] =
+          a[static_cast<size_t>((batch * n + i) * m + e)] - b[static_cast<size_t>((batch * k + j) * m + e)];
     y[o] = p_norm(std::span<const double>(d), p);
   }
   assign(out[0], y);
@@ -66,7 +68,8 @@ OpDef definition(std::string schema) {
   d.whole = whole;
   d.agreement = Agreement::kReassociated;
   d.decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
-    ir::Value* d = b("aten.sub.Tensor", {b("aten.unsqueeze", {n.arg("x1"), -2}), b("aten.unsqueeze", {n.arg("x2"), -3})});
+    ir::Value* d =
+        b("aten.sub.Tensor", {b("aten.unsqueeze", {n.arg("x1"), -2}), b("aten.unsqueeze", {n.arg("x2"), -3})});
     return b.done({b("aten.linalg_vector_norm", {d, n.arg("p"), ir::Arg::ints({-1})})});
   };
   return d;

@@ -7,15 +7,18 @@ namespace {
 Result<void> lower(const ir::Node& n, XnnEmitter& x) {
   const ir::Arg lo = n.arg("min"), hi = n.arg("max");
   const ir::Value *in = n.arg("self").value(), *out = n.result();
-  const auto min = lo.is_none() ? -INFINITY : constant_number(n, "min"), max = hi.is_none() ? INFINITY : constant_number(n, "max");
+  const auto min = lo.is_none() ? -INFINITY : constant_number(n, "min"),
+             max = hi.is_none() ? INFINITY : constant_number(n, "max");
   if (min && max) {
     const Clamp c{static_cast<float>(*min), static_cast<float>(*max)};
     // A clamp with crossed bounds is a constant fill, which PyTorch has as max.
-    if (!(c.min <= c.max)) return fail(Code::kKeptOnHost, "{}: clamp needs min <= max, got {} and {}", n.name(), c.min, c.max);
+    if (!(c.min <= c.max))
+      return fail(Code::kKeptOnHost, "{}: clamp needs min <= max, got {} and {}", n.name(), c.min, c.max);
     return x.clamp(in, out, c);
   }
   const ir::Value *low = lo.value(), *high = hi.value();
-  if ((!lo.is_none() && !low) || (!hi.is_none() && !high)) return fail(Code::kKeptOnHost, "{}: one bound is a tensor, the other a number", n.name());
+  if ((!lo.is_none() && !low) || (!hi.is_none() && !high))
+    return fail(Code::kKeptOnHost, "{}: one bound is a tensor, the other a number", n.name());
   const ir::Value* raised = in;
   if (low) {
     raised = high ? x.temporary(result_type_of(n)) : out;
@@ -30,15 +33,23 @@ Result<void> lower(const ir::Node& n, XnnEmitter& x) {
 std::vector<OpDef> define_clamp() {
   const auto f = Formula::both<3>([](auto x, auto lo, auto hi) { return num::minimum(num::maximum(x, lo), hi); });
   const auto of = [&](const char* schema, const char* stock) {
-    OpDef d = elementwise({.schema = schema, .slots = {"self", maybe("min", kLowest), maybe("max", kHighest)}, .rule = Rule::kPromote, .formula = f, .choose = {}, .stock = stock});
+    OpDef d = elementwise({.schema = schema,
+                           .slots = {"self", maybe("min", kLowest), maybe("max", kHighest)},
+                           .rule = Rule::kPromote,
+                           .formula = f,
+                           .choose = {},
+                           .stock = stock});
     d.lower = lower;
     d.agreement = Agreement::kEqual;
     return d;
   };
   const auto one_sided = [](const char* schema, const char* bound, const char* whole) {
-    OpDef d = elementwise({.schema = schema, .slots = {"self", bound}, .rule = Rule::kPromote,
-                           .formula = std::string_view(bound) == "min" ? Formula::both<2>([](auto a, auto b) { return num::maximum(a, b); })
-                                                                       : Formula::both<2>([](auto a, auto b) { return num::minimum(a, b); })});
+    OpDef d = elementwise({.schema = schema,
+                           .slots = {"self", bound},
+                           .rule = Rule::kPromote,
+                           .formula = std::string_view(bound) == "min"
+                                          ? Formula::both<2>([](auto a, auto b) { return num::maximum(a, b); })
+                                          : Formula::both<2>([](auto a, auto b) { return num::minimum(a, b); })});
     d.decompose = [bound, whole](const ir::Node& n, Builder& b) {
       const bool is_min = std::string_view(bound) == "min";
       return b.done({b(whole, {n.arg("self"), is_min ? n.arg(bound) : ir::Arg(), is_min ? ir::Arg() : n.arg(bound)})});

@@ -24,7 +24,8 @@ std::vector<OpDef> define_clone() {
   OpDef contiguous = d;
   contiguous.schema_text = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)";
   contiguous.view_of = "self";
-  contiguous.scatter_back = [](const ir::Node&, size_t, ir::Value*, ir::Value* written, Builder&) -> Result<ir::Value*> { return written; };
+  contiguous.scatter_back = [](const ir::Node&, size_t, ir::Value*, ir::Value* written,
+                               Builder&) -> Result<ir::Value*> { return written; };
   contiguous.lower = {};
   contiguous.stock = {};
   contiguous.stock_args = {};

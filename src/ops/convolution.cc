@@ -24,15 +24,18 @@ Conv read(const Call& c, size_t spatial, bool transposed) {
   r.spatial = w.rank() - 2;
   if (spatial != 0 && spatial != r.spatial) c.error(fmt::format("[convolution.1] weight has rank {}", w.rank()));
   r.batched = spatial == 0 || x.rank() == w.rank();
-  if (x.rank() + (r.batched ? 0 : 1) != w.rank()) c.error(fmt::format("[convolution.2] input has rank {}, weight {}", x.rank(), w.rank()));
+  if (x.rank() + (r.batched ? 0 : 1) != w.rank())
+    c.error(fmt::format("[convolution.2] input has rank {}, weight {}", x.rank(), w.rank()));
   r.transposed = schema.index_of("transposed") >= 0 ? c.flag("transposed") : transposed;
   r.stride = spatial_ints(c, "stride", r.spatial);
   r.dilation = spatial_ints(c, "dilation", r.spatial);
-  r.output_padding = schema.index_of("output_padding") >= 0 ? spatial_ints(c, "output_padding", r.spatial) : std::vector<int64_t>(r.spatial, 0);
+  r.output_padding = schema.index_of("output_padding") >= 0 ? spatial_ints(c, "output_padding", r.spatial)
+                                                            : std::vector<int64_t>(r.spatial, 0);
   r.groups = c.i("groups");
   if (r.groups < 1) c.error("[convolution.3] groups must be positive");
   for (size_t d = 0; d < r.spatial; ++d)
-    if (r.stride[d] < 1 || r.dilation[d] < 1 || r.output_padding[d] < 0) c.error("[convolution.3] stride and dilation must be positive");
+    if (r.stride[d] < 1 || r.dilation[d] < 1 || r.output_padding[d] < 0)
+      c.error("[convolution.3] stride and dilation must be positive");
   if (c.failed()) return r;
   if (c.raw("padding").s()) {
     const std::string mode = c.str("padding");
@@ -70,11 +73,14 @@ Result<Types> rule(const Call& c, size_t spatial, bool transposed) {
   const Dim in_channels = v.transposed ? w.shape[0] : w.shape[1] * Dim(v.groups);
   const Dim out_channels = v.transposed ? w.shape[1] * Dim(v.groups) : w.shape[0];
   if (differ(x.shape[channel], in_channels))
-    c.error(fmt::format("[convolution.6] input has {} channels, weight and groups say {}", x.shape[channel].str(), in_channels.str()));
-  if (w.shape[0].is_constant() && w.shape[0].value() % v.groups != 0) c.error("[convolution.6] channels are not a multiple of groups");
+    c.error(fmt::format("[convolution.6] input has {} channels, weight and groups say {}", x.shape[channel].str(),
+                        in_channels.str()));
+  if (w.shape[0].is_constant() && w.shape[0].value() % v.groups != 0)
+    c.error("[convolution.6] channels are not a multiple of groups");
   if (c.has("bias")) {
     const TensorType& b = c.tensor("bias");
-    if (b.rank() != 1 || differ(b.shape[0], out_channels)) c.error("[convolution.7] bias must have one element per output channel");
+    if (b.rank() != 1 || differ(b.shape[0], out_channels))
+      c.error("[convolution.7] bias must have one element per output channel");
     if (b.dtype != x.dtype) c.error("[convolution.7] bias has another dtype");
   }
   Shape out;
@@ -82,9 +88,11 @@ Result<Types> rule(const Call& c, size_t spatial, bool transposed) {
   out.push_back(out_channels);
   for (size_t d = 0; d < v.spatial; ++d) {
     const Dim &i = x.shape[channel + 1 + d], &k = w.shape[2 + d];
-    const Dim o = v.transposed ? (i - Dim(1)) * Dim(v.stride[d]) - Dim(v.before[d] + v.after[d]) + Dim(v.dilation[d]) * (k - Dim(1)) + Dim(v.output_padding[d] + 1)
+    const Dim o = v.transposed ? (i - Dim(1)) * Dim(v.stride[d]) - Dim(v.before[d] + v.after[d]) +
+                                     Dim(v.dilation[d]) * (k - Dim(1)) + Dim(v.output_padding[d] + 1)
                                : window_output(i, k, v.stride[d], v.before[d], v.after[d], v.dilation[d]);
-    if (o.is_constant() && o.value() < (v.transposed ? 0 : 1)) c.error("[convolution.8] the kernel is larger than the padded input");
+    if (o.is_constant() && o.value() < (v.transposed ? 0 : 1))
+      c.error("[convolution.8] the kernel is larger than the padded input");
     out.push_back(o);
   }
   return Types{TensorType{x.dtype, out}};
@@ -105,7 +113,8 @@ Convolution make(const Call& c, size_t spatial, bool transposed, const Shape& ou
   r.out_per_group = v.transposed ? w.shape[1].value() : w.shape[0].value() / v.groups;
   const size_t at = v.batched ? 2 : 1;
   for (size_t d = 0; d < v.spatial; ++d)
-    r.axes.push_back({x.shape[at + d].value(), out[at + d].value(), w.shape[2 + d].value(), v.stride[d], v.before[d], v.dilation[d], v.transposed});
+    r.axes.push_back({x.shape[at + d].value(), out[at + d].value(), w.shape[2 + d].value(), v.stride[d], v.before[d],
+                      v.dilation[d], v.transposed});
   return r;
 }
 
@@ -129,8 +138,9 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, size_t 
     x = b("aten.constant_pad_nd", {x, ir::Arg::ints(pad), 0});
   }
   if (!v.batched) x = b("aten.unsqueeze", {x, 0});
-  ir::Value* y = b("aten.convolution", {x, n.arg("weight"), n.arg("bias"), ir::Arg::ints(v.stride), ir::Arg::ints(v.before), ir::Arg::ints(v.dilation),
-                                        v.transposed, ir::Arg::ints(v.output_padding), v.groups});
+  ir::Value* y =
+      b("aten.convolution", {x, n.arg("weight"), n.arg("bias"), ir::Arg::ints(v.stride), ir::Arg::ints(v.before),
+                             ir::Arg::ints(v.dilation), v.transposed, ir::Arg::ints(v.output_padding), v.groups});
   if (!v.batched) y = b("aten.squeeze.dim", {y, 0});
   return b.done({y});
 }
@@ -140,7 +150,8 @@ OpDef definition(std::string schema, size_t spatial, bool transposed) {
   d.schema_text = std::move(schema);
   d.infer = [=](const Call& c) { return rule(c, spatial, transposed); };
   d.eval = [=](const Call& c, size_t) -> Result<Point> {
-    return convolution_point(c.tensor("input").dtype, make(c, spatial, transposed, result_shape(c, spatial, transposed)));
+    return convolution_point(c.tensor("input").dtype,
+                             make(c, spatial, transposed, result_shape(c, spatial, transposed)));
   };
   d.whole = [=](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
     Shape s(out[0].sizes.begin(), out[0].sizes.end());
@@ -149,7 +160,10 @@ OpDef definition(std::string schema, size_t spatial, bool transposed) {
   };
   if (d.schema_text.starts_with("aten::convolution(")) {
     d.stock = "aten::convolution.out";
-    d.stock_limit = [](const ir::Node& n) { return n.result()->tensor()->rank() > 4 ? std::string("the stock kernel convolves over one or two dims") : std::string(); };
+    d.stock_limit = [](const ir::Node& n) {
+      return n.result()->tensor()->rank() > 4 ? std::string("the stock kernel convolves over one or two dims")
+                                              : std::string();
+    };
   } else {
     d.decompose = [=](const ir::Node& n, Builder& b) { return decompose(n, b, spatial, transposed); };
   }
@@ -160,19 +174,30 @@ OpDef definition(std::string schema, size_t spatial, bool transposed) {
 }  // namespace
 
 std::vector<OpDef> define_convolution() {
-  std::vector<OpDef> all{
-      definition("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
-                 "SymInt[] output_padding, SymInt groups) -> Tensor", 0, false),
-      definition("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
-                 "SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor", 0, false)};
+  std::vector<OpDef> all{definition("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, "
+                                    "SymInt[] padding, SymInt[] dilation, bool transposed, "
+                                    "SymInt[] output_padding, SymInt groups) -> Tensor",
+                                    0, false),
+                         definition("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, "
+                                    "SymInt[] padding, SymInt[] dilation, bool transposed, "
+                                    "SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool "
+                                    "cudnn_enabled, bool allow_tf32) -> Tensor",
+                                    0, false)};
   for (size_t d = 1; d <= 3; ++d) {
     const auto ones = [&](int x) { return fmt::format("[{}]", fmt::join(std::vector<int>(d, x), ", ")); };
-    const std::string head = fmt::format("Tensor input, Tensor weight, Tensor? bias=None, SymInt[{}] stride={}, ", d, ones(1));
+    const std::string head =
+        fmt::format("Tensor input, Tensor weight, Tensor? bias=None, SymInt[{}] stride={}, ", d, ones(1));
     const std::string tail = fmt::format("SymInt[{}] dilation={}", d, ones(1));
-    all.push_back(definition(fmt::format("aten::conv{}d({}SymInt[{}] padding={}, {}, SymInt groups=1) -> Tensor", d, head, d, ones(0), tail), d, false));
-    all.push_back(definition(fmt::format("aten::conv{}d.padding({}str padding=\"valid\", {}, SymInt groups=1) -> Tensor", d, head, tail), d, false));
-    all.push_back(definition(fmt::format("aten::conv_transpose{}d{}({}SymInt[{}] padding={}, SymInt[{}] output_padding={}, SymInt groups=1, {}) -> Tensor", d,
-                                         d == 1 ? "" : ".input", head, d, ones(0), d, ones(0), tail), d, true));
+    all.push_back(definition(
+        fmt::format("aten::conv{}d({}SymInt[{}] padding={}, {}, SymInt groups=1) -> Tensor", d, head, d, ones(0), tail),
+        d, false));
+    all.push_back(definition(
+        fmt::format("aten::conv{}d.padding({}str padding=\"valid\", {}, SymInt groups=1) -> Tensor", d, head, tail), d,
+        false));
+    all.push_back(definition(fmt::format("aten::conv_transpose{}d{}({}SymInt[{}] padding={}, SymInt[{}] "
+                                         "output_padding={}, SymInt groups=1, {}) -> Tensor",
+                                         d, d == 1 ? "" : ".input", head, d, ones(0), d, ones(0), tail),
+                             d, true));
   }
   return all;
 }

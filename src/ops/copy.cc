@@ -29,7 +29,8 @@ std::vector<OpDef> define_copy() {
     if (src && src->tensor()->shape != self.shape) src = b("aten.expand_as", {src, n.arg("self")});
     return b.done({src});
   };
-  OpDef fill = filled("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", like_self, [](const Call& c) { return c.scalar("value"); });
+  OpDef fill = filled("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", like_self,
+                      [](const Call& c) { return c.scalar("value"); });
   fill.stock = "aten::fill.Scalar_out";
   OpDef tensor = elementwise({.schema = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
                               .slots = {"self", cast("value")},

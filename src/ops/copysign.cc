@@ -5,8 +5,12 @@ namespace edgewright::ops {
 namespace {
 
 OpDef of(const char* schema) {
-  OpDef d = elementwise({.schema = schema, .slots = {"self", "other"}, .rule = Rule::kFloat,
-                         .formula = floats<2>([](auto a, auto b) { return num::other(a, b, [](double x, double y) { return std::copysign(x, y); }); })});
+  OpDef d = elementwise({.schema = schema,
+                         .slots = {"self", "other"},
+                         .rule = Rule::kFloat,
+                         .formula = floats<2>([](auto a, auto b) {
+                           return num::other(a, b, [](double x, double y) { return std::copysign(x, y); });
+                         })});
   d.decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     const DType t = n.result()->tensor()->dtype;
     ir::Value* size = b("aten.abs", {n.arg("self")});
@@ -24,7 +28,8 @@ OpDef of(const char* schema) {
 }  // namespace
 
 std::vector<OpDef> define_copysign() {
-  return {of("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor"), of("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor")};
+  return {of("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor"),
+          of("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor")};
 }
 
 }  // namespace edgewright::ops

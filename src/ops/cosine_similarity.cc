@@ -31,7 +31,8 @@ Result<Point> eval(const Call& c, size_t) {
     Sum<R> xy, xx, yy;
     for (int64_t i = 0; i < n; ++i) {
       if (rank > 0) full[dim] = i;
-      const R u = in.f(0, broadcast_index(Index(full.data(), rank), a, x)), v = in.f(1, broadcast_index(Index(full.data(), rank), b, y));
+      const R u = in.f(0, broadcast_index(Index(full.data(), rank), a, x)),
+              v = in.f(1, broadcast_index(Index(full.data(), rank), b, y));
       xy.add(u * v);
       xx.add(u * u);
       yy.add(v * v);
@@ -49,7 +50,9 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   const ir::Arg axis = ir::Arg::ints({d - static_cast<int64_t>(s.size())});
   ir::Value *x = n.arg("x1").value(), *y = n.arg("x2").value();
   if (x->tensor()->shape != s || y->tensor()->shape != s) return std::vector<ir::Value*>{};
-  const auto sum = [&](ir::Value* u, ir::Value* v) { return b("aten.sum.dim_IntList", {b("aten.mul.Tensor", {u, v}), axis}); };
+  const auto sum = [&](ir::Value* u, ir::Value* v) {
+    return b("aten.sum.dim_IntList", {b("aten.mul.Tensor", {u, v}), axis});
+  };
   const auto length = [&](ir::Value* v) { return b("aten.clamp_min", {b("aten.sqrt", {sum(v, v)}), n.arg("eps")}); };
   return b.done({b("aten.div.Tensor", {sum(x, y), b("aten.mul.Tensor", {length(x), length(y)})})});
 }

@@ -16,7 +16,8 @@ DType sum_dtype(const Call& c) {
 // [cumsum.1] A number dtype.
 Result<Types> infer_types(const Call& c) {
   const DType t = sum_dtype(c);
-  if (!is_number(t) || !is_number(c.tensor("self").dtype)) c.error(fmt::format("[cumsum.1] {} as {}", name(c.tensor("self").dtype), name(t)));
+  if (!is_number(t) || !is_number(c.tensor("self").dtype))
+    c.error(fmt::format("[cumsum.1] {} as {}", name(c.tensor("self").dtype), name(t)));
   c.axis("dim", c.rank("self"));
   return Types{TensorType{t, c.tensor("self").shape}};
 }
@@ -126,7 +127,9 @@ template <bool kMax>
 Result<void> whole_extreme(const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
   const Line l = line_of(c, in[0]);
   std::vector<int64_t> where(static_cast<size_t>(in[0].numel()), 0);
-  const auto store = [&](const auto& x) { store_block(out[0].dtype, out[0].mutable_data(), 0, static_cast<int64_t>(x.size()), x.data()); };
+  const auto store = [&](const auto& x) {
+    store_block(out[0].dtype, out[0].mutable_data(), 0, static_cast<int64_t>(x.size()), x.data());
+  };
   if (is_float(in[0].dtype)) {
     auto x = to_doubles(in[0]);
     extremes<kMax>(x, where, l);

@@ -9,8 +9,10 @@ namespace edgewright::ops {
 // All elements in row-major order; T is double (any readable dtype) or int64_t (ints and bools).
 template <class T>
 std::vector<T> elements(const ir::Tensor& t) {
-  if constexpr (std::is_same_v<T, double>) return to_doubles(t);
-  else return to_ints(t);
+  if constexpr (std::is_same_v<T, double>)
+    return to_doubles(t);
+  else
+    return to_ints(t);
 }
 // Writes them to a contiguous tensor, rounded or wrapped to its dtype. `values` has out.numel() elements.
 template <class T>
@@ -46,8 +48,10 @@ inline double scalar_for(DType t, double v) { return t == DType::f64 ? v : stati
 // Element of an operand in R: double or Bounded by f(), int64_t by i().
 template <class R, class I>
 R element(const I& in, int operand, Index at) {
-  if constexpr (std::is_same_v<R, int64_t>) return in.i(operand, at);
-  else return in.f(operand, at);
+  if constexpr (std::is_same_v<R, int64_t>)
+    return in.i(operand, at);
+  else
+    return in.f(operand, at);
 }
 
 // A sum of many terms. For Bounded its error holds for every order of summation (Higham, section 4.2):
@@ -76,24 +80,31 @@ struct Sum<Bounded> {
     magnitude += std::fabs(x.v) + x.e;
     ++n;
   }
-  Bounded get() const { return Bounded::rounded(v, e + static_cast<double>(n > 1 ? n - 1 : 0) * Bounded::u * magnitude); }
+  Bounded get() const {
+    return Bounded::rounded(v, e + static_cast<double>(n > 1 ? n - 1 : 0) * Bounded::u * magnitude);
+  }
 };
 // Arithmetic that a generic lambda uses on any of the three number types; ints wrap.
 template <class R>
 R plus(R a, R b) {
-  if constexpr (std::is_same_v<R, int64_t>) return wrap_add(a, b);
-  else return a + b;
+  if constexpr (std::is_same_v<R, int64_t>)
+    return wrap_add(a, b);
+  else
+    return a + b;
 }
 template <class R>
 R times(R a, R b) {
-  if constexpr (std::is_same_v<R, int64_t>) return wrap_mul(a, b);
-  else return a * b;
+  if constexpr (std::is_same_v<R, int64_t>)
+    return wrap_mul(a, b);
+  else
+    return a * b;
 }
 
 // min(max(x, lo), hi); an infinite bound does nothing. NaN stays.
 template <class R>
 R clamped(R x, double lo, double hi) {
-  if constexpr (std::is_same_v<R, int64_t>) return x;
+  if constexpr (std::is_same_v<R, int64_t>)
+    return x;
   else {
     if (lo != -INFINITY) x = num::maximum(x, R(lo));
     return hi != INFINITY ? num::minimum(x, R(hi)) : x;
@@ -103,7 +114,8 @@ R clamped(R x, double lo, double hi) {
 // Makes the Point of result dtype `t` from one generic lambda `[]<class R>(const auto& in, Index at, R) -> R`.
 template <class L>
 Point arithmetic_point(DType t, L l) {
-  if (is_float(t)) return float_point([l](const auto& in, Index at) { return l(in, at, typename std::decay_t<decltype(in)>::F{}); });
+  if (is_float(t))
+    return float_point([l](const auto& in, Index at) { return l(in, at, typename std::decay_t<decltype(in)>::F{}); });
   return int_point([l](const In& in, Index at) -> int64_t { return l(in, at, int64_t{}); });
 }
 
@@ -117,7 +129,9 @@ inline Index broadcast_index(Index at, const std::vector<int64_t>& sizes, IndexB
 // Both known and different: what a rule may reject (where sizes are symbolic the exporter was right).
 inline bool differ(const Dim& a, const Dim& b) { return a.is_constant() && b.is_constant() && a.value() != b.value(); }
 // True where a result is neither used nor returned.
-inline bool is_unused(const ir::Node& n, size_t r) { return n.result(r)->users.empty() && !n.graph().is_output(n.result(r)); }
+inline bool is_unused(const ir::Node& n, size_t r) {
+  return n.result(r)->users.empty() && !n.graph().is_output(n.result(r));
+}
 
 inline int64_t product(std::span<const int64_t> xs) {
   int64_t n = 1;

@@ -17,7 +17,9 @@ std::vector<Layout> diagonal(const Call& c, const Layout& base) {
   const Dim n1 = base.sizes[static_cast<size_t>(d1)], n2 = base.sizes[static_cast<size_t>(d2)];
   const Dim s1 = base.strides[static_cast<size_t>(d1)], s2 = base.strides[static_cast<size_t>(d2)];
   // max keeps an offset beyond the matrix from giving a negative size; sizes stay in int64 for any k.
-  const auto less = [](const Dim& n, int64_t k) -> Dim { return n.is_constant() ? Dim(k >= n.value() ? 0 : n.value() - k) : max(n - Dim(k), 0); };
+  const auto less = [](const Dim& n, int64_t k) -> Dim {
+    return n.is_constant() ? Dim(k >= n.value() ? 0 : n.value() - k) : max(n - Dim(k), 0);
+  };
   const Dim length = k >= 0 ? min(n1, less(n2, k)) : min(less(n1, k == INT64_MIN ? INT64_MAX : -k), n2);
   Layout out = base;
   if (!(length == Dim(0))) out.offset = base.offset + (k >= 0 ? Dim(k) * s2 : Dim(-k) * s1);
@@ -38,9 +40,11 @@ Result<ir::Value*> back(const ir::Node& n, size_t, ir::Value* base, ir::Value* w
 }  // namespace
 
 std::vector<OpDef> define_diagonal() {
-  OpDef d = view_op("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, back);
+  OpDef d =
+      view_op("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, back);
   d.stock = "aten::diagonal_copy.out";
-  return {d, twin_of("aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal, "aten.diagonal")};
+  return {d, twin_of("aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal,
+                     "aten.diagonal")};
 }
 
 }  // namespace edgewright::ops

@@ -5,7 +5,8 @@ namespace edgewright::ops {
 namespace {
 
 Result<Types> identity(const Call& c) {
-  if (c.has("train") && c.flag("train") && !(c.f("p") == 0)) return fail(Code::kUnsupported, "{}: [dropout.1] training mode is random", c.name());
+  if (c.has("train") && c.flag("train") && !(c.f("p") == 0))
+    return fail(Code::kUnsupported, "{}: [dropout.1] training mode is random", c.name());
   return infer_same(c);
 }
 
@@ -13,7 +14,8 @@ Result<Types> identity(const Call& c) {
 
 std::vector<OpDef> define_dropout() {
   std::vector<OpDef> all;
-  for (const char* schema : {"aten::dropout(Tensor input, float p, bool train) -> Tensor", "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
+  for (const char* schema : {"aten::dropout(Tensor input, float p, bool train) -> Tensor",
+                             "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
                              "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor"}) {
     OpDef d;
     d.schema_text = schema;
@@ -27,7 +29,9 @@ std::vector<OpDef> define_dropout() {
     EW_ASSIGN(const Types t, identity(c));
     return Types{t[0], TensorType{DType::b8, c.type(0).shape}};
   };
-  native.decompose = [](const ir::Node& n, Builder& b) { return b.done({n.arg("input").value(), b("aten.ones_like", {n.arg("input"), DType::b8})}); };
+  native.decompose = [](const ir::Node& n, Builder& b) {
+    return b.done({n.arg("input").value(), b("aten.ones_like", {n.arg("input"), DType::b8})});
+  };
   all.push_back(std::move(native));
   return all;
 }

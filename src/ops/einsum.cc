@@ -23,9 +23,12 @@ Equation read(const Call& c) {
   const std::vector<int> operands = c.operands("tensors");
   std::vector<std::string> terms{""};
   for (char ch : left)
-    if (ch == ',') terms.emplace_back();
-    else terms.back() += ch;
-  if (terms.size() != operands.size()) c.error(fmt::format("[einsum.1] {} terms for {} operands", terms.size(), operands.size()));
+    if (ch == ',')
+      terms.emplace_back();
+    else
+      terms.back() += ch;
+  if (terms.size() != operands.size())
+    c.error(fmt::format("[einsum.1] {} terms for {} operands", terms.size(), operands.size()));
   if (c.failed()) return e;
   std::map<int, int> seen;
   int widest = 0;
@@ -44,7 +47,8 @@ Equation read(const Call& c) {
     }
   };
   for (size_t k = 0; k < terms.size(); ++k) {
-    const auto letters = static_cast<int>(std::count_if(terms[k].begin(), terms[k].end(), [](unsigned char ch) { return std::isalpha(ch); }));
+    const auto letters = static_cast<int>(
+        std::count_if(terms[k].begin(), terms[k].end(), [](unsigned char ch) { return std::isalpha(ch); }));
     const int rank = static_cast<int>(c.type(operands[k]).rank()), ellipsis = rank - letters;
     const bool has = terms[k].find("...") != std::string::npos;
     if (ellipsis < 0 || (!has && ellipsis != 0)) {
@@ -65,7 +69,9 @@ Equation read(const Call& c) {
   }
   for (size_t i = 0; i < e.out.size() && !c.failed(); ++i) {
     if (!seen.contains(e.out[i]) && e.out[i] > 0) c.error("[einsum.4] the result names a letter that no operand has");
-    if (std::find(e.out.begin(), e.out.begin() + static_cast<ptrdiff_t>(i), e.out[i]) != e.out.begin() + static_cast<ptrdiff_t>(i)) c.error("[einsum.4] the result names a letter twice");
+    if (std::find(e.out.begin(), e.out.begin() + static_cast<ptrdiff_t>(i), e.out[i]) !=
+        e.out.begin() + static_cast<ptrdiff_t>(i))
+      c.error("[einsum.4] the result names a letter twice");
   }
   return e;
 }
@@ -79,8 +85,10 @@ std::map<int, Dim> sizes_of(const Call& c, const Equation& e) {
       const Dim& s = c.type(operands[k]).shape[d];
       const auto [it, fresh] = sizes.emplace(e.in[k][d], s);
       if (fresh || it->second == s || s == Dim(1)) continue;
-      if (it->second == Dim(1)) it->second = s;
-      else if (differ(it->second, s)) c.error(fmt::format("[einsum.5] sizes {} and {} for one letter", it->second.str(), s.str()));
+      if (it->second == Dim(1))
+        it->second = s;
+      else if (differ(it->second, s))
+        c.error(fmt::format("[einsum.5] sizes {} and {} for one letter", it->second.str(), s.str()));
     }
   return sizes;
 }
@@ -92,7 +100,8 @@ Result<Types> rule(const Call& c) {
   const std::vector<int> operands = c.operands("tensors");
   const DType t = c.type(operands[0]).dtype;
   for (int k : operands)
-    if (c.type(k).dtype != t || (!is_float(t) && !is_int(t))) c.error("[einsum.6] operands must have one float or int dtype");
+    if (c.type(k).dtype != t || (!is_float(t) && !is_int(t)))
+      c.error("[einsum.6] operands must have one float or int dtype");
   Shape out;
   for (int l : e.out) out.push_back(sizes.contains(l) ? sizes.at(l) : Dim(1));
   return Types{TensorType{t, out}};
@@ -103,7 +112,9 @@ std::vector<int> inner_labels(const Equation& e) {
   std::vector<int> inner;
   for (const auto& term : e.in)
     for (int l : term)
-      if (std::find(e.out.begin(), e.out.end(), l) == e.out.end() && std::find(inner.begin(), inner.end(), l) == inner.end()) inner.push_back(l);
+      if (std::find(e.out.begin(), e.out.end(), l) == e.out.end() &&
+          std::find(inner.begin(), inner.end(), l) == inner.end())
+        inner.push_back(l);
   return inner;
 }
 Side side(const Call& c, const Equation& e, size_t k, const std::vector<int>& inner) {
@@ -111,9 +122,12 @@ Side side(const Call& c, const Equation& e, size_t k, const std::vector<int>& in
   Side s{operands[k], {}};
   for (size_t d = 0; d < e.in[k].size(); ++d) {
     const auto o = std::find(e.out.begin(), e.out.end(), e.in[k][d]);
-    if (c.type(operands[k]).shape[d] == Dim(1)) s.from.push_back(Side::kFirst);
-    else if (o != e.out.end()) s.from.push_back(static_cast<int>(o - e.out.begin()));
-    else s.from.push_back(~static_cast<int>(std::find(inner.begin(), inner.end(), e.in[k][d]) - inner.begin()));
+    if (c.type(operands[k]).shape[d] == Dim(1))
+      s.from.push_back(Side::kFirst);
+    else if (o != e.out.end())
+      s.from.push_back(static_cast<int>(o - e.out.begin()));
+    else
+      s.from.push_back(~static_cast<int>(std::find(inner.begin(), inner.end(), e.in[k][d]) - inner.begin()));
   }
   return s;
 }
@@ -183,7 +197,9 @@ Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::
             int64_t offset = 0;
             for (size_t d = 0; d < s.sides[o].from.size(); ++d) {
               const int f = s.sides[o].from[d];
-              offset += strides[o][d] * (f >= 0 ? at[static_cast<size_t>(f)] : f == Side::kFirst ? 0 : k[static_cast<size_t>(~f)]);
+              offset += strides[o][d] * (f >= 0              ? at[static_cast<size_t>(f)]
+                                         : f == Side::kFirst ? 0
+                                                             : k[static_cast<size_t>(~f)]);
             }
             p = o == 0 ? data[o][static_cast<size_t>(offset)] : times<R>(p, data[o][static_cast<size_t>(offset)]);
           }
@@ -216,7 +232,9 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   for (const ir::Arg& a : *tensors.list()) values.push_back(a.value());
   for (const auto& term : labels)
     for (size_t i = 0; i < term.size(); ++i)
-      if (std::find(term.begin(), term.begin() + static_cast<ptrdiff_t>(i), term[i]) != term.begin() + static_cast<ptrdiff_t>(i)) return std::vector<ir::Value*>{};  // a diagonal
+      if (std::find(term.begin(), term.begin() + static_cast<ptrdiff_t>(i), term[i]) !=
+          term.begin() + static_cast<ptrdiff_t>(i))
+        return std::vector<ir::Value*>{};  // a diagonal
 
   // Sums dims that nothing else needs, and expands those that broadcast.
   const auto settle = [&](ir::Value*& v, std::vector<int>& own, const std::vector<int>& needed) {
@@ -229,9 +247,13 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
     if (expands) v = b("aten.expand", {v, ir::Arg::ints(want)});
     std::vector<int> left;
     for (size_t d = 0; d < own.size(); ++d)
-      if (has(needed, own[d])) left.push_back(own[d]);
-      else gone.push_back(static_cast<int64_t>(d));
-    if (!gone.empty()) v = b("aten.sum.dim_IntList", {v, ir::Arg::ints(gone), false, v && is_int(v->tensor()->dtype) ? ir::Arg(v->tensor()->dtype) : ir::Arg()});
+      if (has(needed, own[d]))
+        left.push_back(own[d]);
+      else
+        gone.push_back(static_cast<int64_t>(d));
+    if (!gone.empty())
+      v = b("aten.sum.dim_IntList",
+            {v, ir::Arg::ints(gone), false, v && is_int(v->tensor()->dtype) ? ir::Arg(v->tensor()->dtype) : ir::Arg()});
     own = left;
   };
   const auto arrange = [&](ir::Value* v, const std::vector<int>& own, const std::vector<int>& order) {
@@ -262,8 +284,10 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
       for (int l : ls) k *= size[l];
       return k;
     };
-    ir::Value* x = b("aten.reshape", {arrange(values[0], labels[0], join({&batch, &left, &inner})), ir::Arg::ints({count(batch), count(left), count(inner)})});
-    ir::Value* y = b("aten.reshape", {arrange(values[1], labels[1], join({&batch, &inner, &right})), ir::Arg::ints({count(batch), count(inner), count(right)})});
+    ir::Value* x = b("aten.reshape", {arrange(values[0], labels[0], join({&batch, &left, &inner})),
+                                      ir::Arg::ints({count(batch), count(left), count(inner)})});
+    ir::Value* y = b("aten.reshape", {arrange(values[1], labels[1], join({&batch, &inner, &right})),
+                                      ir::Arg::ints({count(batch), count(inner), count(right)})});
     std::vector<int64_t> sizes;
     const std::vector<int> result = join({&batch, &left, &right});
     for (int l : result) sizes.push_back(size[l]);

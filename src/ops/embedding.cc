@@ -29,7 +29,8 @@ Result<void> whole_embedding(const Call& c, std::span<const ir::Tensor> in, std:
   std::byte* to = out[0].mutable_data();
   for (int64_t k = 0, n = indices.numel(); k < n; ++k, to += row) {
     const int64_t i = ir::load_i(indices.dtype, indices.data, k);
-    if (i < 0 || i >= weight.sizes[0]) return fail(Code::kUsage, "{}: index {} in a table of {} rows", c.name(), i, weight.sizes[0]);
+    if (i < 0 || i >= weight.sizes[0])
+      return fail(Code::kUsage, "{}: index {} in a table of {} rows", c.name(), i, weight.sizes[0]);
     std::memcpy(to, weight.data + static_cast<size_t>(i) * row, row);
   }
   return {};
@@ -38,8 +39,10 @@ Result<void> whole_embedding(const Call& c, std::span<const ir::Tensor> in, std:
 }  // namespace
 
 std::vector<OpDef> define_embedding() {
-  OpDef d = picking("aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", infer_embedding,
-                    [](const Call& c) { return pick_embedding(c); }, "aten::embedding.out");
+  OpDef d = picking(
+      "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
+      "sparse=False) -> Tensor",
+      infer_embedding, [](const Call& c) { return pick_embedding(c); }, "aten::embedding.out");
   d.whole = whole_embedding;
   return {d};
 }

@@ -46,8 +46,8 @@ Result<ir::Value*> back(const ir::Node&, size_t, ir::Value* base, ir::Value* wri
     v = b("aten.slice.Tensor", {v, static_cast<int64_t>(d), 0, 1});
   }
   const ir::Node* writer = written->producer;
-  const bool uniform = writer && (writer->name().starts_with("aten.fill.") || writer->is("aten.zero") || writer->name().starts_with("aten.full") ||
-                                  writer->is("aten.zeros_like"));
+  const bool uniform = writer && (writer->name().starts_with("aten.fill.") || writer->is("aten.zero") ||
+                                  writer->name().starts_with("aten.full") || writer->is("aten.zeros_like"));
   if (repeats && !uniform) return fail(Code::kUnsupported, "expand: a write through elements that share memory");
   for (size_t d = 0; d < fresh; ++d) v = b("aten.squeeze.dim", {v, 0});
   return one(b, v);
@@ -65,8 +65,11 @@ Result<void> lower(const ir::Node& n, XnnEmitter& out) {
     if (d + from.size() >= to.size() && from[d + from.size() - to.size()] == to[d]) ones[d] = 1;
     count *= ones[d];
   }
-  if (count > kMaxOnes) return fail(Code::kKeptOnHost, "XNNPACK has no broadcast copy, and {} repeats are too many for a constant of ones", count);
-  return out.binary(XnnBinary::kMultiply, self_of(n), out.constant_f32(std::vector<float>(static_cast<size_t>(count), 1.0f), ones), n.result());
+  if (count > kMaxOnes)
+    return fail(Code::kKeptOnHost, "XNNPACK has no broadcast copy, and {} repeats are too many for a constant of ones",
+                count);
+  return out.binary(XnnBinary::kMultiply, self_of(n),
+                    out.constant_f32(std::vector<float>(static_cast<size_t>(count), 1.0f), ones), n.result());
 }
 
 }  // namespace
@@ -81,7 +84,9 @@ std::vector<OpDef> define_expand() {
   });
   OpDef to = view_op("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", by_size, back);
   to.decompose = becomes("aten.expand");
-  return {d, as, to, twin_of("aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", by_size, "aten.expand")};
+  return {d, as, to,
+          twin_of("aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", by_size,
+                  "aten.expand")};
 }
 
 }  // namespace edgewright::ops

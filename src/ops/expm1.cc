@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_expm1() {
-  return {unary_float("aten::expm1(Tensor self) -> Tensor", floats<1>([](auto x) { return num::expm1(x); }), "aten::expm1.out"),
+  return {unary_float("aten::expm1(Tensor self) -> Tensor", floats<1>([](auto x) { return num::expm1(x); }),
+                      "aten::expm1.out"),
           renamed("aten::special_expm1(Tensor self) -> Tensor", "aten.expm1")};
 }
 

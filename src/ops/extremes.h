@@ -13,7 +13,8 @@ namespace edgewright::ops {
 template <class R>
 bool beats(const R& x, const R& best, bool largest) {
   using num::value;
-  if constexpr (std::is_same_v<R, int64_t>) return largest ? x > best : x < best;
+  if constexpr (std::is_same_v<R, int64_t>)
+    return largest ? x > best : x < best;
   else {
     const double a = value(x), b = value(best);
     if (b != b) return false;
@@ -33,8 +34,10 @@ template <class R>
 R extreme(std::span<const R> x, bool largest) {
   R best = x[0];
   for (size_t i = 1; i < x.size(); ++i) {
-    if constexpr (std::is_same_v<R, int64_t>) best = largest ? std::max(best, x[i]) : std::min(best, x[i]);
-    else best = largest ? num::maximum(best, x[i]) : num::minimum(best, x[i]);
+    if constexpr (std::is_same_v<R, int64_t>)
+      best = largest ? std::max(best, x[i]) : std::min(best, x[i]);
+    else
+      best = largest ? num::maximum(best, x[i]) : num::minimum(best, x[i]);
   }
   return best;
 }

@@ -47,7 +47,9 @@ DType result_type(const Call& c, std::span<const std::string> params) {
     if (b && (!r || category(*b) > category(*r))) r = promote(r.value_or(*b), *b).value_or(*b);
   return r.value_or(kDefaultFloat);
 }
-DType result_type(const Call& c, std::initializer_list<std::string> params) { return result_type(c, std::span(params.begin(), params.size())); }
+DType result_type(const Call& c, std::initializer_list<std::string> params) {
+  return result_type(c, std::span(params.begin(), params.size()));
+}
 
 double cast_f(DType t, double v) {
   switch (t) {
@@ -94,7 +96,8 @@ Shape broadcast(const Call& c, const Shape& a, const Shape& b) {
   return out;
 }
 
-BroadcastIndex::BroadcastIndex(const Shape& operand, size_t result_rank) : rank_(operand.size()), skip_(result_rank - operand.size()) {
+BroadcastIndex::BroadcastIndex(const Shape& operand, size_t result_rank)
+    : rank_(operand.size()), skip_(result_rank - operand.size()) {
   EW_CHECK(result_rank >= operand.size() && result_rank <= kMaxRank);
   for (size_t d = 0; d < rank_; ++d) one_[d] = operand[d] == Dim(1);
 }
@@ -242,8 +245,8 @@ struct Bound {
   struct Arg {
     int operand = -1;
     BroadcastIndex index;
-    Scalar constant;           // where operand is -1
-    bool needs_cast = false;   // the operand's dtype does not fit into the dtype computed in
+    Scalar constant;          // where operand is -1
+    bool needs_cast = false;  // the operand's dtype does not fit into the dtype computed in
   };
   Formula formula;
   Dtypes dtypes;
@@ -252,17 +255,22 @@ struct Bound {
   template <class R>
   R cast(const Arg& a, R v) const {
     if (!a.needs_cast) return v;
-    if constexpr (std::is_same_v<R, int64_t>) return cast_i(dtypes.compute, v);
-    else if constexpr (std::is_same_v<R, Bounded>) return {cast_f(dtypes.compute, v.v), v.e};
-    else return cast_f(dtypes.compute, v);
+    if constexpr (std::is_same_v<R, int64_t>)
+      return cast_i(dtypes.compute, v);
+    else if constexpr (std::is_same_v<R, Bounded>)
+      return {cast_f(dtypes.compute, v.v), v.e};
+    else
+      return cast_f(dtypes.compute, v);
   }
   template <class R, class I>
   void gather(const I& in, Index at, R* x) const {
     IndexBuffer buffer;
     for (size_t k = 0; k < args.size(); ++k) {
       const Arg& a = args[k];
-      if constexpr (std::is_same_v<R, int64_t>) x[k] = a.operand < 0 ? a.constant.i : cast<R>(a, in.i(a.operand, a.index(at, buffer)));
-      else x[k] = a.operand < 0 ? R(a.constant.f) : cast<R>(a, in.f(a.operand, a.index(at, buffer)));
+      if constexpr (std::is_same_v<R, int64_t>)
+        x[k] = a.operand < 0 ? a.constant.i : cast<R>(a, in.i(a.operand, a.index(at, buffer)));
+      else
+        x[k] = a.operand < 0 ? R(a.constant.f) : cast<R>(a, in.f(a.operand, a.index(at, buffer)));
     }
   }
 };
@@ -298,9 +306,12 @@ Result<Bound> bind(const Elementwise& e, const Call& c) {
     } else {
       a.constant = c.scalar(s.param);
       // PyTorch's arithmetic on half floats takes numbers in f32.
-      const DType to = b.dtypes.compute == DType::f16 || b.dtypes.compute == DType::bf16 ? DType::f32 : b.dtypes.compute;
-      if (real) a.constant.f = cast_f(to, a.constant.f);
-      else a.constant.i = cast_i(to, a.constant.is_float() ? float_to_int(a.constant.f) : a.constant.i);
+      const DType to =
+          b.dtypes.compute == DType::f16 || b.dtypes.compute == DType::bf16 ? DType::f32 : b.dtypes.compute;
+      if (real)
+        a.constant.f = cast_f(to, a.constant.f);
+      else
+        a.constant.i = cast_i(to, a.constant.is_float() ? float_to_int(a.constant.f) : a.constant.i);
     }
     b.args.push_back(std::move(a));
   }
@@ -309,7 +320,8 @@ Result<Bound> bind(const Elementwise& e, const Call& c) {
 
 // Runs `fn` over blocks of one number system, the innermost runs merged as far as the strides allow.
 template <class R, class Out>
-void run_blocks(const Bound& b, std::span<const ir::Tensor> in, ir::Tensor& out, void (*fn)(const R* const*, Out*, int64_t)) {
+void run_blocks(const Bound& b, std::span<const ir::Tensor> in, ir::Tensor& out,
+                void (*fn)(const R* const*, Out*, int64_t)) {
   const size_t args = b.args.size();
   std::vector<int64_t> sizes;
   std::vector<std::array<int64_t, kMaxSlots>> strides;  // per dim
@@ -348,8 +360,10 @@ void run_blocks(const Bound& b, std::span<const ir::Tensor> in, ir::Tensor& out,
     x[k] = buffer.data() + k * kBlock;
     if (b.args[k].operand >= 0) continue;
     R v;
-    if constexpr (std::is_same_v<R, double>) v = b.args[k].constant.f;
-    else v = b.args[k].constant.i;
+    if constexpr (std::is_same_v<R, double>)
+      v = b.args[k].constant.f;
+    else
+      v = b.args[k].constant.i;
     std::fill_n(buffer.data() + k * kBlock, kBlock, v);
   }
   std::vector<int64_t> at(sizes.size(), 0);
@@ -386,10 +400,12 @@ OpDef elementwise(Elementwise e) {
     TensorType t;
     for (size_t k = 0; k < c.num_operands(); ++k) {
       const TensorType& x = c.type(static_cast<int>(k));
-      if (!is_number(x.dtype)) return fail(Code::kUnsupported, "{}: [op.1] dtype {} is not supported", c.name(), name(x.dtype));
+      if (!is_number(x.dtype))
+        return fail(Code::kUnsupported, "{}: [op.1] dtype {} is not supported", c.name(), name(x.dtype));
       t.shape = broadcast(c, t.shape, x.shape);
     }
-    if (t.shape.size() > kMaxRank) return fail(Code::kUnsupported, "{}: [op.2] rank {} is over {}", c.name(), t.shape.size(), kMaxRank);
+    if (t.shape.size() > kMaxRank)
+      return fail(Code::kUnsupported, "{}: [op.2] rank {} is over {}", c.name(), t.shape.size(), kMaxRank);
     const Dtypes types = dtypes_of(e, c);
     const Formula f = e.choose ? e.choose(c) : e.formula;
     if (is_float(types.compute) ? !f.f && !f.test : !f.i)
@@ -431,25 +447,48 @@ OpDef elementwise(Elementwise e) {
     EW_ASSIGN(const Bound b, bind(e, c));
     if (c.failed()) return fail(Code::kUnsupported, "{}: {}", c.name(), *c.failed());
     if (out[0].numel() == 0) return {};
-    if (!is_float(b.dtypes.compute)) run_blocks<int64_t, int64_t>(b, in, out[0], b.formula.i_block);
-    else if (b.dtypes.result == DType::b8) run_blocks<double, int64_t>(b, in, out[0], b.formula.test_block);
-    else run_blocks<double, double>(b, in, out[0], b.formula.f_block);
+    if (!is_float(b.dtypes.compute))
+      run_blocks<int64_t, int64_t>(b, in, out[0], b.formula.i_block);
+    else if (b.dtypes.result == DType::b8)
+      run_blocks<double, int64_t>(b, in, out[0], b.formula.test_block);
+    else
+      run_blocks<double, double>(b, in, out[0], b.formula.f_block);
     return {};
   };
   return d;
 }
 
 OpDef unary_float(std::string schema, Formula f, std::string stock) {
-  return elementwise({.schema = std::move(schema), .slots = {"self"}, .rule = Rule::kFloat, .formula = f, .choose = {}, .stock = std::move(stock)});
+  return elementwise({.schema = std::move(schema),
+                      .slots = {"self"},
+                      .rule = Rule::kFloat,
+                      .formula = f,
+                      .choose = {},
+                      .stock = std::move(stock)});
 }
 OpDef unary_same(std::string schema, Formula f, std::string stock) {
-  return elementwise({.schema = std::move(schema), .slots = {"self"}, .rule = Rule::kPromote, .formula = f, .choose = {}, .stock = std::move(stock)});
+  return elementwise({.schema = std::move(schema),
+                      .slots = {"self"},
+                      .rule = Rule::kPromote,
+                      .formula = f,
+                      .choose = {},
+                      .stock = std::move(stock)});
 }
 OpDef binary(std::string schema, Formula f, std::string stock) {
-  return elementwise({.schema = std::move(schema), .slots = {"self", "other"}, .rule = Rule::kPromote, .formula = f, .choose = {}, .stock = std::move(stock)});
+  return elementwise({.schema = std::move(schema),
+                      .slots = {"self", "other"},
+                      .rule = Rule::kPromote,
+                      .formula = f,
+                      .choose = {},
+                      .stock = std::move(stock)});
 }
 OpDef comparison(std::string schema, Formula f, std::string stock) {
-  return elementwise({.schema = std::move(schema), .slots = {"self", "other"}, .rule = Rule::kBool, .formula = f, .choose = {}, .stock = std::move(stock)});
+  return elementwise({.schema = std::move(schema),
+                      .slots = {"self", "other"},
+                      .rule = Rule::kBool,
+                      .formula = f,
+                      .choose = {},
+                      .stock = std::move(stock)});
 }
 
 int64_t int_div_trunc(int64_t a, int64_t b) {
@@ -471,10 +510,12 @@ Formula floor_division() {
              const double down = std::floor(q);
              return q - down > 0.5 ? down + 1 : down;
            });
-         }).ints<2>([](int64_t a, int64_t b) { return int_div_floor(a, b); });
+         })
+      .ints<2>([](int64_t a, int64_t b) { return int_div_floor(a, b); });
 }
 
-OpDef filled(std::string schema, std::function<Result<Types>(const Call&)> infer, std::function<Scalar(const Call&)> value) {
+OpDef filled(std::string schema, std::function<Result<Types>(const Call&)> infer,
+             std::function<Scalar(const Call&)> value) {
   OpDef d;
   d.schema_text = std::move(schema);
   d.infer = infer;
@@ -498,10 +539,13 @@ OpDef filled(std::string schema, std::function<Result<Types>(const Call&)> infer
     ir::Tensor& t = out[0];
     const int64_t n = t.numel();
     if (n == 0) return {};
-    if (is_float(t.dtype)) ir::store_f(t.dtype, t.mutable_data(), 0, v.f);
-    else ir::store_i(t.dtype, t.mutable_data(), 0, v.i);
+    if (is_float(t.dtype))
+      ir::store_f(t.dtype, t.mutable_data(), 0, v.f);
+    else
+      ir::store_i(t.dtype, t.mutable_data(), 0, v.i);
     const auto width = static_cast<int64_t>(size_of(t.dtype)), bytes = n * width;
-    for (int64_t done = width; done < bytes; done *= 2) std::memcpy(t.mutable_data() + done, t.data, static_cast<size_t>(std::min(done, bytes - done)));
+    for (int64_t done = width; done < bytes; done *= 2)
+      std::memcpy(t.mutable_data() + done, t.data, static_cast<size_t>(std::min(done, bytes - done)));
     return {};
   };
   return d;
@@ -530,7 +574,8 @@ OpDef renamed(std::string schema, std::string target) {
 
 // ---- folds over dims ------------------------------------------------------------------------------------------------
 
-FoldedDims::FoldedDims(std::vector<int64_t> axes, size_t rank, bool keep) : in_rank(rank), folded(std::move(axes)), keepdim(keep) {
+FoldedDims::FoldedDims(std::vector<int64_t> axes, size_t rank, bool keep)
+    : in_rank(rank), folded(std::move(axes)), keepdim(keep) {
   std::sort(folded.begin(), folded.end());
   for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
     if (!std::binary_search(folded.begin(), folded.end(), d)) kept.push_back(d);
@@ -538,8 +583,10 @@ FoldedDims::FoldedDims(std::vector<int64_t> axes, size_t rank, bool keep) : in_r
 Shape FoldedDims::shape(const Shape& in) const {
   Shape out;
   for (size_t d = 0; d < in.size(); ++d) {
-    if (!std::binary_search(folded.begin(), folded.end(), static_cast<int64_t>(d))) out.push_back(in[d]);
-    else if (keepdim) out.push_back(1);
+    if (!std::binary_search(folded.begin(), folded.end(), static_cast<int64_t>(d)))
+      out.push_back(in[d]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
@@ -548,8 +595,10 @@ FoldedDims dims_of(const Call& c, std::string_view dim, std::string_view keepdim
   const int64_t rank = c.rank(self);
   const auto has_param = [&](std::string_view p) { return c.op().schema.index_of(p) >= 0; };
   std::vector<int64_t> axes;
-  if (has_param(dim) && c.has(dim)) axes = c.axes(dim, rank);
-  else for (int64_t d = 0; d < rank; ++d) axes.push_back(d);
+  if (has_param(dim) && c.has(dim))
+    axes = c.axes(dim, rank);
+  else
+    for (int64_t d = 0; d < rank; ++d) axes.push_back(d);
   return {std::move(axes), static_cast<size_t>(rank), has_param(keepdim) && c.flag(keepdim)};
 }
 
@@ -636,17 +685,22 @@ void fold_whole(const FoldedDims& dims, const Fold& fold, DType compute, const i
       }
       if (casts)
         for (R& v : x) {
-          if constexpr (std::is_same_v<R, double>) v = cast_f(compute, v);
-          else v = cast_i(compute, v);
+          if constexpr (std::is_same_v<R, double>)
+            v = cast_f(compute, v);
+          else
+            v = cast_i(compute, v);
         }
       const auto y = apply(std::span<const R>(x));
       store_block(out.dtype, out.mutable_data(), o, 1, &y);
     }
   };
   const auto m = static_cast<size_t>(n);
-  if (!is_float(compute)) run(std::vector<int64_t>(m), fold.i);
-  else if (!is_float(out.dtype)) run(std::vector<double>(m), fold.test);
-  else run(std::vector<double>(m), fold.f);
+  if (!is_float(compute))
+    run(std::vector<int64_t>(m), fold.i);
+  else if (!is_float(out.dtype))
+    run(std::vector<double>(m), fold.test);
+  else
+    run(std::vector<double>(m), fold.f);
 }
 
 OpDef reduction(Reduction r) {
@@ -655,7 +709,8 @@ OpDef reduction(Reduction r) {
   d.stock = r.stock;
   d.infer = [r](const Call& c) -> Result<Types> {
     const TensorType& t = c.type(0);
-    if (!is_number(t.dtype)) return fail(Code::kUnsupported, "{}: [op.1] dtype {} is not supported", c.name(), name(t.dtype));
+    if (!is_number(t.dtype))
+      return fail(Code::kUnsupported, "{}: [op.1] dtype {} is not supported", c.name(), name(t.dtype));
     return Types{TensorType{r.dtypes(c).second, dims_of(c).shape(t.shape)}};
   };
   d.eval = [r](const Call& c, size_t) -> Result<Point> {
@@ -676,7 +731,9 @@ OpDef reduction(Reduction r) {
 // ---- lowering to XNNPACK --------------------------------------------------------------------------------------------
 
 Lower lower_unary(XnnUnary op, std::string self) {
-  return [op, self = std::move(self)](const ir::Node& n, XnnEmitter& x) { return x.unary(op, n.arg(self).value(), n.result()); };
+  return [op, self = std::move(self)](const ir::Node& n, XnnEmitter& x) {
+    return x.unary(op, n.arg(self).value(), n.result());
+  };
 }
 
 std::optional<double> constant_number(const ir::Node& n, std::string_view param) {
@@ -687,7 +744,8 @@ std::optional<double> constant_number(const ir::Node& n, std::string_view param)
   const ir::Value* v = a.value();
   if (!v) return std::nullopt;
   if (const auto* s = v->scalar(); s && s->expr && s->expr->is_constant()) return static_cast<double>(s->expr->value());
-  if (v->tensor() && v->is_constant() && v->data && v->data->numel() == 1 && is_number(v->data->dtype)) return ir::load_f(v->data->dtype, v->data->data, 0);
+  if (v->tensor() && v->is_constant() && v->data && v->data->numel() == 1 && is_number(v->data->dtype))
+    return ir::load_f(v->data->dtype, v->data->data, 0);
   return std::nullopt;
 }
 
@@ -697,7 +755,8 @@ Lower lower_binary(XnnBinary op, std::string a, std::string b) {
     const bool left = l.value() && l.value()->tensor(), right = r.value() && r.value()->tensor();
     if (left && right) return x.binary(op, l.value(), r.value(), n.result());
     const auto number = constant_number(n, left ? b : a);
-    if (!number || (!left && !right)) return fail(Code::kKeptOnHost, "{}: an operand is a number known only at run time", n.name());
+    if (!number || (!left && !right))
+      return fail(Code::kKeptOnHost, "{}: an operand is a number known only at run time", n.name());
     if (left) return x.binary(op, l.value(), static_cast<float>(*number), n.result());
     return x.binary(op, static_cast<float>(*number), r.value(), n.result());
   };
@@ -737,7 +796,8 @@ std::function<Result<std::vector<ir::Value*>>(const ir::Node&, Builder&)> number
 
 Result<Types> infer_same(const Call& c) {
   const TensorType& t = c.type(0);
-  if (!is_number(t.dtype)) return fail(Code::kUnsupported, "{}: [op.1] dtype {} is not supported", c.name(), name(t.dtype));
+  if (!is_number(t.dtype))
+    return fail(Code::kUnsupported, "{}: [op.1] dtype {} is not supported", c.name(), name(t.dtype));
   return Types{t};
 }
 

@@ -30,9 +30,15 @@ double cast_f(DType t, double v);
 int64_t cast_i(DType t, int64_t v);
 int64_t float_to_int(double v);  // truncates; out of range gives INT64_MIN
 // PyTorch's int arithmetic: two's complement, wrapping.
-inline int64_t wrap_add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-inline int64_t wrap_sub(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
-inline int64_t wrap_mul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+inline int64_t wrap_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+inline int64_t wrap_sub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+inline int64_t wrap_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -82,7 +88,9 @@ inline Bounded branch(Bounded x, Bounded threshold, Bounded below, Bounded above
 }
 // A choice by a condition without error (a mask).
 template <class R>
-R select(R condition, R yes, R no) { return value(condition) != 0 ? yes : no; }
+R select(R condition, R yes, R no) {
+  return value(condition) != 0 ? yes : no;
+}
 inline int64_t select(int64_t condition, int64_t yes, int64_t no) { return condition != 0 ? yes : no; }
 // A function of two numbers without a known slope: no promise unless both are exact.
 inline double other(double a, double b, double (*f)(double, double)) { return f(a, b); }
@@ -92,7 +100,9 @@ inline Bounded other(Bounded a, Bounded b, double (*f)(double, double)) {
 }
 // A function with steps (floor, sign): exact, or nothing.
 inline double step(double x, double (*f)(double)) { return f(x); }
-inline Bounded step(Bounded x, double (*f)(double)) { return {f(x.v), x.e == 0 || f(x.v - x.e) == f(x.v + x.e) ? 0 : INFINITY}; }
+inline Bounded step(Bounded x, double (*f)(double)) {
+  return {f(x.v), x.e == 0 || f(x.v - x.e) == f(x.v + x.e) ? 0 : INFINITY};
+}
 }  // namespace num
 
 // A formula over N numbers, in the number systems that it was made for. Made from captureless lambdas:
@@ -102,7 +112,9 @@ inline Bounded step(Bounded x, double (*f)(double)) { return {f(x.v), x.e == 0 |
 struct Formula {
   // One function for floats and ints alike.
   template <int N, class L>
-  static Formula both(L l) { return Formula{}.floats<N>(l).template ints<N>(l); }
+  static Formula both(L l) {
+    return Formula{}.floats<N>(l).template ints<N>(l);
+  }
   double (*f)(const double*) = nullptr;
   Bounded (*bounded)(const Bounded*) = nullptr;
   void (*f_block)(const double* const*, double*, int64_t) = nullptr;
@@ -137,7 +149,9 @@ struct Formula {
  private:
   template <int N, class L, class From, class To>
   static To one(const From* x) {
-    return [x]<size_t... k>(std::index_sequence<k...>) { return static_cast<To>(L{}(x[k]...)); }(std::make_index_sequence<N>{});
+    return [x]<size_t... k>(std::index_sequence<k...>) {
+      return static_cast<To>(L{}(x[k]...));
+    }(std::make_index_sequence<N>{});
   }
   template <int N, class L, class From, class To>
   static void block(const From* const* x, To* y, int64_t n) {
@@ -147,11 +161,17 @@ struct Formula {
   }
 };
 template <int N, class L>
-Formula floats(L l) { return Formula{}.floats<N>(l); }
+Formula floats(L l) {
+  return Formula{}.floats<N>(l);
+}
 template <int N, class L>
-Formula ints(L l) { return Formula{}.ints<N>(l); }
+Formula ints(L l) {
+  return Formula{}.ints<N>(l);
+}
 template <int N, class L>
-Formula tests(L l) { return Formula{}.tests<N>(l); }
+Formula tests(L l) {
+  return Formula{}.tests<N>(l);
+}
 
 // A formula's argument: a tensor or number parameter.
 struct Slot {
@@ -162,7 +182,7 @@ struct Slot {
   };
   std::string param;
   Role role = kPromoted;
-  std::optional<Scalar> if_none;  // stands for None; such a slot then has no say either
+  std::optional<Scalar> if_none;     // stands for None; such a slot then has no say either
   Slot(const char* p) : param(p) {}  // NOLINT
   Slot(const char* p, Role r, std::optional<Scalar> none = {}) : param(p), role(r), if_none(none) {}
 };
@@ -170,7 +190,8 @@ inline Slot cast(const char* param) { return {param, Slot::kCast}; }
 inline Slot as_is(const char* param) { return {param, Slot::kAsIs}; }
 // Promoted where present; `none` otherwise.
 inline Slot maybe(const char* param, Scalar none) { return {param, Slot::kPromoted, none}; }
-inline constexpr Scalar kLowest{ir::ScalarKind::kInt, INT64_MIN, -INFINITY}, kHighest{ir::ScalarKind::kInt, INT64_MAX, INFINITY};
+inline constexpr Scalar kLowest{ir::ScalarKind::kInt, INT64_MIN, -INFINITY},
+    kHighest{ir::ScalarKind::kInt, INT64_MAX, INFINITY};
 
 // The dtype computed in, and the result's.
 enum class Rule : uint8_t {
@@ -201,7 +222,8 @@ OpDef binary(std::string schema, Formula f, std::string stock = "");
 OpDef comparison(std::string schema, Formula f, std::string stock = "");
 
 // Adds fields to a definition in an expression.
-inline OpDef with_lower(OpDef d, std::function<Result<void>(const ir::Node&, XnnEmitter&)> lower, Agreement a = Agreement::kEqual) {
+inline OpDef with_lower(OpDef d, std::function<Result<void>(const ir::Node&, XnnEmitter&)> lower,
+                        Agreement a = Agreement::kEqual) {
   d.lower = std::move(lower);
   d.agreement = a;
   return d;
@@ -217,7 +239,8 @@ int64_t int_div_floor(int64_t a, int64_t b);
 // Python's // on floats (as PyTorch computes it) and ints, of two arguments.
 Formula floor_division();
 // A result filled with one number, cast to the dtype that `infer` gives.
-OpDef filled(std::string schema, std::function<Result<Types>(const Call&)> infer, std::function<Scalar(const Call&)> value);
+OpDef filled(std::string schema, std::function<Result<Types>(const Call&)> infer,
+             std::function<Scalar(const Call&)> value);
 // "[op.1]": arithmetic that PyTorch refuses on bools.
 OpDef not_on_bools(OpDef d);
 // An op that is another one by a second name, with the same parameters.
@@ -238,7 +261,8 @@ struct FoldedDims {
     IndexBuffer x{};
     std::array<int64_t, kMaxRank> sizes{}, j{};
     int64_t n = 1;
-    for (size_t k = 0; k < kept.size(); ++k) x[static_cast<size_t>(kept[k])] = at[keepdim ? static_cast<size_t>(kept[k]) : k];
+    for (size_t k = 0; k < kept.size(); ++k)
+      x[static_cast<size_t>(kept[k])] = at[keepdim ? static_cast<size_t>(kept[k]) : k];
     for (size_t k = 0; k < folded.size(); ++k) {
       sizes[k] = in[static_cast<size_t>(folded[k])].value();
       n *= sizes[k];
@@ -258,18 +282,29 @@ struct Fold {
   std::function<int64_t(std::span<const int64_t>)> i;
   std::function<int64_t(std::span<const double>)> test;  // floats to int or bool
   template <class L>
-  Fold floats(L l) && { f = l; bounded = l; return std::move(*this); }
+  Fold floats(L l) && {
+    f = l;
+    bounded = l;
+    return std::move(*this);
+  }
   template <class L>
-  Fold ints(L l) && { i = l; return std::move(*this); }
+  Fold ints(L l) && {
+    i = l;
+    return std::move(*this);
+  }
   template <class L>
-  Fold tests(L l) && { test = l; return std::move(*this); }
+  Fold tests(L l) && {
+    test = l;
+    return std::move(*this);
+  }
 };
 // eval and whole of a fold of operand 0 into one result of the inferred dtype `result`. Elements are cast to `compute` first;
 // f/bounded serve float results, i serves ints and bools from ints, test serves ints and bools from floats.
 Result<Point> fold_point(const Call& c, const FoldedDims& dims, const Fold& fold, DType compute, DType result);
 void fold_whole(const FoldedDims& dims, const Fold& fold, DType compute, const ir::Tensor& in, ir::Tensor& out);
 // Where the dims stand in a schema: "dim" (int, int[] or absent) and "keepdim".
-FoldedDims dims_of(const Call& c, std::string_view dim = "dim", std::string_view keepdim = "keepdim", std::string_view self = "self");
+FoldedDims dims_of(const Call& c, std::string_view dim = "dim", std::string_view keepdim = "keepdim",
+                   std::string_view self = "self");
 struct Reduction {
   std::string schema;
   // The dtypes: {compute, result}, from the operand's.

@@ -73,18 +73,21 @@ Result<std::vector<ir::Value*>> unflatten_as_view(const ir::Node& n, Builder& b)
     }
   // With a -1 among them, the other dims must not hold a second one; they are ints or sym_size values, so they do not.
   for (int64_t d = dim + 1; d < rank_of(x); ++d) sizes.push_back(size_arg(b, x, d));
-  if (open && is_static(shape_of(n.result()))) return all(b, {b("aten.view", {x, ir::Arg::ints(ir::static_sizes(shape_of(n.result())))})});
+  if (open && is_static(shape_of(n.result())))
+    return all(b, {b("aten.view", {x, ir::Arg::ints(ir::static_sizes(shape_of(n.result())))})});
   return all(b, {b("aten.view", {x, std::move(sizes)})});
 }
 
 }  // namespace
 
 std::vector<OpDef> define_flatten() {
-  OpDef d = view_op("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, scatter_reshaped);
+  OpDef d = view_op("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten,
+                    scatter_reshaped);
   d.decompose = as_view;
   OpDef r = view_op("aten::ravel(Tensor(a) self) -> Tensor(a)", ravel, scatter_reshaped);
   r.decompose = as_view;
-  OpDef u = view_op("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten, scatter_reshaped);
+  OpDef u =
+      view_op("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten, scatter_reshaped);
   u.decompose = unflatten_as_view;
   return {d, r, u};
 }

@@ -6,7 +6,9 @@
 namespace edgewright::ops {
 namespace {
 
-std::vector<int64_t> dims_of_flip(const Call& c) { return c.axes("dims", static_cast<int64_t>(c.tensor("self").rank()), false); }
+std::vector<int64_t> dims_of_flip(const Call& c) {
+  return c.axes("dims", static_cast<int64_t>(c.tensor("self").rank()), false);
+}
 Result<Types> infer_types(const Call& c) {
   dims_of_flip(c);
   return Types{c.tensor("self")};
@@ -26,7 +28,9 @@ Result<void> lower(const ir::Node& n, XnnEmitter& out) {
   std::erase_if(dims, [&](int64_t d) { return shape_of(v)[static_cast<size_t>(d)] == Dim(1); });
   if (dims.empty()) return out.copy(v, n.result());
   for (int64_t d : dims)
-    if (shape_of(v)[static_cast<size_t>(d)].value() > static_cast<int64_t>(kMaxSlices)) return fail(Code::kKeptOnHost, "a flip of {} elements would take as many slices", shape_of(v)[static_cast<size_t>(d)].value());
+    if (shape_of(v)[static_cast<size_t>(d)].value() > static_cast<int64_t>(kMaxSlices))
+      return fail(Code::kKeptOnHost, "a flip of {} elements would take as many slices",
+                  shape_of(v)[static_cast<size_t>(d)].value());
   for (size_t i = 0; i < dims.size(); ++i) {
     std::vector<Cut> cuts;
     for (int64_t k = shape_of(v)[static_cast<size_t>(dims[i])].value(); k-- > 0;) cuts.push_back({k, 1});
@@ -41,10 +45,13 @@ OpDef along(const char* schema, int64_t dim, size_t least) {
   OpDef d;
   d.schema_text = schema;
   d.infer = [least](const Call& c) -> Result<Types> {
-    if (c.tensor("self").rank() < least) c.error(fmt::format("[fliplr.1] self has {} dims, fewer than {}", c.tensor("self").rank(), least));
+    if (c.tensor("self").rank() < least)
+      c.error(fmt::format("[fliplr.1] self has {} dims, fewer than {}", c.tensor("self").rank(), least));
     return Types{c.tensor("self")};
   };
-  d.decompose = becomes("aten.flip", [dim](const ir::Node& n, Builder&) -> std::vector<ir::Arg> { return {n.args()[0], ir::Arg::ints({dim})}; });
+  d.decompose = becomes("aten.flip", [dim](const ir::Node& n, Builder&) -> std::vector<ir::Arg> {
+    return {n.args()[0], ir::Arg::ints({dim})};
+  });
   return d;
 }
 
@@ -83,7 +90,8 @@ std::vector<OpDef> define_flip() {
   turned.schema_text = "aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor";
   turned.infer = infer_rot90;
   turned.decompose = turn;
-  return {d, along("aten::fliplr(Tensor self) -> Tensor", 1, 2), along("aten::flipud(Tensor self) -> Tensor", 0, 1), turned};
+  return {d, along("aten::fliplr(Tensor self) -> Tensor", 1, 2), along("aten::flipud(Tensor self) -> Tensor", 0, 1),
+          turned};
 }
 
 }  // namespace edgewright::ops

@@ -5,7 +5,8 @@ namespace edgewright::ops {
 
 std::vector<OpDef> define_float_power() {
   std::vector<OpDef> all;
-  for (const char* schema : {"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+  for (const char* schema : {"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+                             "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
                              "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor"}) {
     OpDef d;
     d.schema_text = schema;

@@ -26,17 +26,23 @@ Result<Types> like(const Call& c) { return checked(c, dtype_or_default(c), c.ten
 Result<Types> scalar(const Call& c) { return checked(c, dtype_or_default(c), {}); }
 
 std::function<Result<std::vector<ir::Value*>>(const ir::Node&, Builder&)> becomes_full(int v) {
-  return [v](const ir::Node& n, Builder& b) { return b.done({b("aten.full", {n.arg("size"), v, n.result()->tensor()->dtype})}); };
+  return [v](const ir::Node& n, Builder& b) {
+    return b.done({b("aten.full", {n.arg("size"), v, n.result()->tensor()->dtype})});
+  };
 }
 std::function<Result<std::vector<ir::Value*>>(const ir::Node&, Builder&)> becomes_full_like(int v) {
-  return [v](const ir::Node& n, Builder& b) { return b.done({b("aten.full_like", {n.arg("self"), v, n.result()->tensor()->dtype})}); };
+  return [v](const ir::Node& n, Builder& b) {
+    return b.done({b("aten.full_like", {n.arg("self"), v, n.result()->tensor()->dtype})});
+  };
 }
 
 }  // namespace
 
 std::vector<OpDef> define_full() {
   const char* kTail = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";
-  const auto schema = [&](const char* head, const char* more = "") { return fmt::format("aten::{}, *, {}{}) -> Tensor", head, kTail, more); };
+  const auto schema = [&](const char* head, const char* more = "") {
+    return fmt::format("aten::{}, *, {}{}) -> Tensor", head, kTail, more);
+  };
   const char* kFormat = ", MemoryFormat? memory_format=None";
   const auto zero = [](const Call&) { return Scalar{}; };
   const auto one = [](const Call&) { return Scalar{ir::ScalarKind::kInt, 1, 1.0}; };
@@ -47,26 +53,30 @@ std::vector<OpDef> define_full() {
     all.back().stock = stock;
     return all.back();
   };
-  add(schema("full(SymInt[] size, Scalar fill_value"), sized, value, "aten::full.out").stock_args = [](const ir::Node& n) { return std::vector<ir::Arg>{n.arg("size"), n.arg("fill_value")}; };
+  add(schema("full(SymInt[] size, Scalar fill_value"), sized, value, "aten::full.out").stock_args =
+      [](const ir::Node& n) { return std::vector<ir::Arg>{n.arg("size"), n.arg("fill_value")}; };
   add(schema("zeros(SymInt[] size"), sized, zero).decompose = becomes_full(0);
   add(schema("ones(SymInt[] size"), sized, one).decompose = becomes_full(1);
   add(schema("empty.memory_format(SymInt[] size", kFormat), sized, zero).decompose = becomes_full(0);
   add(schema("empty_permuted(SymInt[] size, int[] physical_layout"), sized, zero).decompose = becomes_full(0);
   add(schema("empty_strided(SymInt[] size, SymInt[] stride"), sized, zero).decompose = becomes_full(0);
-  add(schema("full_like(Tensor self, Scalar fill_value", kFormat), like, value, "aten::full_like.out").stock_args = [](const ir::Node& n) { return std::vector<ir::Arg>{n.arg("self"), n.arg("fill_value"), ir::Arg()}; };
+  add(schema("full_like(Tensor self, Scalar fill_value", kFormat), like, value, "aten::full_like.out").stock_args =
+      [](const ir::Node& n) { return std::vector<ir::Arg>{n.arg("self"), n.arg("fill_value"), ir::Arg()}; };
   add(schema("zeros_like(Tensor self", kFormat), like, zero).decompose = becomes_full_like(0);
   add(schema("ones_like(Tensor self", kFormat), like, one).decompose = becomes_full_like(1);
   add(schema("empty_like(Tensor self", kFormat), like, zero).decompose = becomes_full_like(0);
-  add(schema("new_full(Tensor self, SymInt[] size, Scalar fill_value"), sized, value).decompose = [](const ir::Node& n, Builder& b) {
+  add(schema("new_full(Tensor self, SymInt[] size, Scalar fill_value"), sized, value).decompose = [](const ir::Node& n,
+                                                                                                     Builder& b) {
     return b.done({b("aten.full", {n.arg("size"), n.arg("fill_value"), n.result()->tensor()->dtype})});
   };
   add(schema("new_zeros(Tensor self, SymInt[] size"), sized, zero).decompose = becomes_full(0);
   add(schema("new_ones(Tensor self, SymInt[] size"), sized, one).decompose = becomes_full(1);
   add(schema("new_empty(Tensor self, SymInt[] size"), sized, zero).decompose = becomes_full(0);
   add(schema("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride"), sized, zero).decompose = becomes_full(0);
-  add(schema("scalar_tensor(Scalar s"), scalar, [](const Call& c) { return c.scalar("s"); }).decompose = [](const ir::Node& n, Builder& b) {
-    return b.done({b("aten.full", {ir::ArgList{}, n.arg("s"), n.result()->tensor()->dtype})});
-  };
+  add(schema("scalar_tensor(Scalar s"), scalar, [](const Call& c) { return c.scalar("s"); }).decompose =
+      [](const ir::Node& n, Builder& b) {
+        return b.done({b("aten.full", {ir::ArgList{}, n.arg("s"), n.result()->tensor()->dtype})});
+      };
   return all;
 }
 

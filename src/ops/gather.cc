@@ -13,18 +13,22 @@ Result<Types> infer_gather(const Call& c) {
   check_index_dtype(c, "index", "[gather.2]");
   const int64_t d = c.axis("dim", static_cast<int64_t>(t.rank()));
   if (std::max<size_t>(t.rank(), 1) != std::max<size_t>(index.rank(), 1)) {
-    if (!(numel(index.shape) == Dim(0))) c.error(fmt::format("[gather.1] index has {} dims, self {}", index.rank(), t.rank()));
+    if (!(numel(index.shape) == Dim(0)))
+      c.error(fmt::format("[gather.1] index has {} dims, self {}", index.rank(), t.rank()));
   } else if (t.rank() == index.rank()) {
     for (size_t i = 0; i < t.rank(); ++i)
-      if (static_cast<int64_t>(i) != d && t.shape[i].is_constant() && index.shape[i].is_constant() && index.shape[i].value() > t.shape[i].value())
-        c.error(fmt::format("[gather.1] index has size {} in dim {}, self {}", index.shape[i].value(), i, t.shape[i].value()));
+      if (static_cast<int64_t>(i) != d && t.shape[i].is_constant() && index.shape[i].is_constant() &&
+          index.shape[i].value() > t.shape[i].value())
+        c.error(fmt::format("[gather.1] index has size {} in dim {}, self {}", index.shape[i].value(), i,
+                            t.shape[i].value()));
   }
   return Types{TensorType{t.dtype, index.shape}};
 }
 auto pick_gather(const Call& c) {
   const Shape& s = c.tensor("self").shape;
   const size_t d = static_cast<size_t>(c.axis("dim", static_cast<int64_t>(s.size())));
-  return [d, n = s.empty() ? 1 : s[d].maybe().value_or(0), rank = s.size()](const auto& ints, Index at, int64_t* x) -> int {
+  return [d, n = s.empty() ? 1 : s[d].maybe().value_or(0), rank = s.size()](const auto& ints, Index at,
+                                                                            int64_t* x) -> int {
     const int64_t i = checked_index(ints.i(1, at), n, false);
     if (i < 0) return kOutside;
     for (size_t k = 0; k < rank; ++k) x[k] = k == d ? i : k < at.size() ? at[k] : 0;
@@ -54,7 +58,8 @@ Result<std::vector<ir::Value*>> along_as_gather(const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
   ir::Value *x = self_of(n), *index = n.args()[1].value();
   if (!c.has("dim"))
-    return all(b, {b("aten.gather", {b("aten.view", {x, ir::Arg::ints({-1})}), 0, b("aten.view", {index, ir::Arg::ints({-1})})})});
+    return all(b, {b("aten.gather",
+                     {b("aten.view", {x, ir::Arg::ints({-1})}), 0, b("aten.view", {index, ir::Arg::ints({-1})})})});
   const int64_t d = c.axis("dim", rank_of(x));
   const auto widen = [&](ir::Value* v, ir::Value* like) -> ir::Value* {
     ir::ArgList sizes;
@@ -77,8 +82,9 @@ std::vector<OpDef> define_gather() {
   along.schema_text = "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor";
   along.infer = infer_along;
   along.decompose = along_as_gather;
-  return {picking("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather, [](const Call& c) { return pick_gather(c); },
-                  "aten::gather.out"),
+  return {picking(
+              "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather,
+              [](const Call& c) { return pick_gather(c); }, "aten::gather.out"),
           along};
 }
 

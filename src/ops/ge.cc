@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_ge() {
-  const auto f = tests<2>([](double a, double b) { return a >= b; }).ints<2>([](int64_t a, int64_t b) { return a >= b; });
+  const auto f =
+      tests<2>([](double a, double b) { return a >= b; }).ints<2>([](int64_t a, int64_t b) { return a >= b; });
   return {comparison("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", f, "aten::ge.Tensor_out"),
           comparison("aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", f, "aten::ge.Scalar_out"),
           renamed("aten::greater_equal.Tensor(Tensor self, Tensor other) -> Tensor", "aten.ge.Tensor"),

@@ -12,7 +12,8 @@ Result<void> lower(const ir::Node& n, XnnEmitter& x) {
   const ir::Arg approximate = n.arg("approximate");
   if (!approximate.s() || *approximate.s() == "none") return x.unary(XnnUnary::kGelu, in, n.result());
   const TensorType t = result_type_of(n);
-  const ir::Value *square = x.temporary(t), *scaled = x.temporary(t), *inner = x.temporary(t), *bent = x.temporary(t), *half = x.temporary(t), *weight = x.temporary(t), *shifted = x.temporary(t);
+  const ir::Value *square = x.temporary(t), *scaled = x.temporary(t), *inner = x.temporary(t), *bent = x.temporary(t),
+                  *half = x.temporary(t), *weight = x.temporary(t), *shifted = x.temporary(t);
   EW_TRY(x.unary(XnnUnary::kSquare, in, square));
   EW_TRY(x.binary(XnnBinary::kMultiply, square, static_cast<float>(kCubic * kSqrt2OverPi), scaled));
   EW_TRY(x.binary(XnnBinary::kAdd, scaled, static_cast<float>(kSqrt2OverPi), shifted));
@@ -33,9 +34,15 @@ std::vector<OpDef> define_gelu() {
                          .choose = [](const Call& c) -> Formula {
                            const std::string a = c.str("approximate");
                            if (a == "tanh")
-                             return floats<1>([](auto x) { return decltype(x)(0.5) * x * (decltype(x)(1.0) + num::tanh(decltype(x)(kSqrt2OverPi) * (x + decltype(x)(kCubic) * x * x * x))); });
+                             return floats<1>([](auto x) {
+                               return decltype(x)(0.5) * x *
+                                      (decltype(x)(1.0) +
+                                       num::tanh(decltype(x)(kSqrt2OverPi) * (x + decltype(x)(kCubic) * x * x * x)));
+                             });
                            if (a != "none") c.error(fmt::format("[gelu.1] approximate is '{}'", a));
-                           return floats<1>([](auto x) { return decltype(x)(0.5) * x * (decltype(x)(1.0) + num::erf(x * decltype(x)(M_SQRT1_2))); });
+                           return floats<1>([](auto x) {
+                             return decltype(x)(0.5) * x * (decltype(x)(1.0) + num::erf(x * decltype(x)(M_SQRT1_2)));
+                           });
                          },
                          .stock = "aten::gelu.out"});
   d.lower = lower;

@@ -28,8 +28,8 @@ EW_VECTOR_CLONES void block(int64_t k, const double* a, const double* b, double*
   add(0, c0), add(1, c1), add(2, c2), add(3, c3), add(4, c4), add(5, c5);
 }
 
-constexpr int64_t kDepth = 256;                  // k at a time
-constexpr int64_t kTileRows = 32 * kGemmRows;    // A's packed part, 384 KiB, stays in the second-level cache
+constexpr int64_t kDepth = 256;                // k at a time
+constexpr int64_t kTileRows = 32 * kGemmRows;  // A's packed part, 384 KiB, stays in the second-level cache
 constexpr int64_t kTileCols = 32 * kGemmCols;
 
 int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
@@ -51,7 +51,8 @@ void gemm(int64_t m, int64_t n, int64_t k, const GemmPack& a, const GemmPack& b,
   const int64_t down = (m + rows - 1) / rows, across = (n + cols - 1) / cols;
   const auto tiles = [&](int64_t begin, int64_t end) {
     const int64_t depth = std::min(kDepth, std::max<int64_t>(k, 1));
-    std::vector<double> pa(static_cast<size_t>(rows * depth)), pb(static_cast<size_t>(cols * depth)), sums(static_cast<size_t>(rows * cols));
+    std::vector<double> pa(static_cast<size_t>(rows * depth)), pb(static_cast<size_t>(cols * depth)),
+        sums(static_cast<size_t>(rows * cols));
     for (int64_t t = begin; t < end; ++t) {
       const int64_t i0 = t / across * rows, j0 = t % across * cols;
       const int64_t mi = std::min(rows, m - i0), nj = std::min(cols, n - j0);
@@ -62,7 +63,8 @@ void gemm(int64_t m, int64_t n, int64_t k, const GemmPack& a, const GemmPack& b,
         pack(b, kGemmCols, k0, k1, j0, nj, pb.data());
         for (int64_t j = 0; j < nj; j += kGemmCols)
           for (int64_t i = 0; i < mi; i += kGemmRows)
-            block(k1 - k0, &pa[static_cast<size_t>(i * (k1 - k0))], &pb[static_cast<size_t>(j * (k1 - k0))], &sums[static_cast<size_t>(i * cols + j)], cols);
+            block(k1 - k0, &pa[static_cast<size_t>(i * (k1 - k0))], &pb[static_cast<size_t>(j * (k1 - k0))],
+                  &sums[static_cast<size_t>(i * cols + j)], cols);
       }
       store(i0, mi, j0, nj, sums.data(), cols);
     }

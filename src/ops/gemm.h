@@ -14,7 +14,8 @@ inline constexpr int64_t kGemmRows = 6, kGemmCols = 8;
 using GemmPack = std::function<void(int64_t k0, int64_t k1, int64_t i0, int64_t count, double* to)>;
 // Takes a finished tile of sums: rows [i0, i0 + rows), columns [j0, j0 + cols), at `sums[(i - i0) * stride + (j - j0)]`.
 // Called from several threads, for disjoint tiles.
-using GemmStore = std::function<void(int64_t i0, int64_t rows, int64_t j0, int64_t cols, const double* sums, int64_t stride)>;
+using GemmStore =
+    std::function<void(int64_t i0, int64_t rows, int64_t j0, int64_t cols, const double* sums, int64_t stride)>;
 
 // sums[i, j] = sum over k of A[i, k] * B[k, j], in double; the products of f32 operands are exact.
 void gemm(int64_t m, int64_t n, int64_t k, const GemmPack& a, const GemmPack& b, const GemmStore& store);

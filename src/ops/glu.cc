@@ -10,8 +10,10 @@ std::vector<OpDef> define_glu() {
   d.infer = [](const Call& c) -> Result<Types> {
     TensorType t = c.type(0);
     const auto k = static_cast<size_t>(c.axis("dim", static_cast<int64_t>(t.rank())));
-    if (!is_float(t.dtype) || t.rank() == 0) return fail(Code::kUnsupported, "[op.1] self is {} of rank {}", name(t.dtype), t.rank());
-    if (t.shape[k].is_constant() && t.shape[k].value() % 2) return fail(Code::kUnsupported, "[glu.1] size {} is odd", t.shape[k].str());
+    if (!is_float(t.dtype) || t.rank() == 0)
+      return fail(Code::kUnsupported, "[op.1] self is {} of rank {}", name(t.dtype), t.rank());
+    if (t.shape[k].is_constant() && t.shape[k].value() % 2)
+      return fail(Code::kUnsupported, "[glu.1] size {} is odd", t.shape[k].str());
     t.shape[k] = floordiv(t.shape[k], Dim(2));
     return Types{t};
   };

@@ -29,7 +29,8 @@ double unnormalize(const Sampler& s, double x, int64_t n) {
 double inside(const Sampler& s, double x, int64_t n) {
   const double size = static_cast<double>(n);
   if (s.padding == kBorder) return clip(x, n);
-  if (s.padding == kReflection) return clip(s.align_corners ? reflect(x, 0, 2 * (size - 1)) : reflect(x, -1, 2 * size - 1), n);
+  if (s.padding == kReflection)
+    return clip(s.align_corners ? reflect(x, 0, 2 * (size - 1)) : reflect(x, -1, 2 * size - 1), n);
   return x;
 }
 
@@ -69,7 +70,8 @@ Sampler read(const Call& c) {
   if (x.rank() != 4 || g.rank() != 4) c.error("[grid_sampler.1] input and grid must have rank 4");
   if (!is_float(x.dtype) || x.dtype != g.dtype) c.error("[grid_sampler.2] input and grid must have one float dtype");
   if (c.failed()) return s;
-  if (s.mode < kBilinear || s.mode > kBicubic || s.padding < kZeros || s.padding > kReflection) c.error("[grid_sampler.3] unknown mode");
+  if (s.mode < kBilinear || s.mode > kBicubic || s.padding < kZeros || s.padding > kReflection)
+    c.error("[grid_sampler.3] unknown mode");
   if (differ(x.shape[0], g.shape[0]) || differ(g.shape[3], 2)) c.error("[grid_sampler.4] the grid does not fit");
   if (x.shape[2] == Dim(0) || x.shape[3] == Dim(0)) c.error("[grid_sampler.4] the input is empty");
   return s;
@@ -107,7 +109,9 @@ Result<Point> eval(const Call& c, size_t) {
 
 OpDef definition(std::string op) {
   OpDef d;
-  d.schema_text = fmt::format("aten::{}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", op);
+  d.schema_text = fmt::format(
+      "aten::{}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+      op);
   d.infer = rule;
   d.eval = eval;
   d.agreement = Agreement::kReassociated;

@@ -23,14 +23,17 @@ Result<Types> rule(Form f, const Call& c) {
   if (c.failed()) return Types{};
   if (!x.shape[1].is_constant()) c.error("[group_norm.2] the number of channels is known only at run time");
   const int64_t channels = x.shape[1].maybe().value_or(1), groups = groups_of(f, c);
-  if (groups < 1 || channels % groups != 0) c.error(fmt::format("[group_norm.2] {} channels in {} groups", channels, groups));
+  if (groups < 1 || channels % groups != 0)
+    c.error(fmt::format("[group_norm.2] {} channels in {} groups", channels, groups));
   if (f == Form::kInstance && !c.flag("use_input_stats")) {
     if (!c.has("running_mean") || !c.has("running_var")) c.error("[group_norm.3] no statistics are given");
     for (const char* p : {"running_mean", "running_var"})
-      if (c.operand(p) >= 0 && (c.tensor(p).rank() != 1 || differ(c.tensor(p).shape[0], x.shape[1]))) c.error(fmt::format("[group_norm.3] {} has the wrong size", p));
+      if (c.operand(p) >= 0 && (c.tensor(p).rank() != 1 || differ(c.tensor(p).shape[0], x.shape[1])))
+        c.error(fmt::format("[group_norm.3] {} has the wrong size", p));
   }
   for (const char* p : {"weight", "bias"})
-    if (c.operand(p) >= 0 && (c.tensor(p).rank() != 1 || differ(c.tensor(p).shape[0], x.shape[1]) || !is_float(c.tensor(p).dtype)))
+    if (c.operand(p) >= 0 &&
+        (c.tensor(p).rank() != 1 || differ(c.tensor(p).shape[0], x.shape[1]) || !is_float(c.tensor(p).dtype)))
       c.error(fmt::format("[group_norm.4] {} must have one element per channel", p));
   Types t{x};
   if (f == Form::kNative) {
@@ -88,9 +91,11 @@ Result<void> whole(Form f, const Call& c, std::span<const ir::Tensor> in, std::s
   const auto& sizes = in[0].sizes;
   const std::vector<double> w = channels("weight"), b = channels("bias");
   std::vector<double> mean, var;
-  if (f == Form::kInstance && !c.flag("use_input_stats")) mean = channels("running_mean"), var = channels("running_var");
+  if (f == Form::kInstance && !c.flag("use_input_stats"))
+    mean = channels("running_mean"), var = channels("running_var");
   const double eps = c.f("eps");
-  const int64_t groups = groups_of(f, c), per_group = groups > 0 ? sizes[1] / groups : 0, inner = product(std::span(sizes).subspan(2));
+  const int64_t groups = groups_of(f, c), per_group = groups > 0 ? sizes[1] / groups : 0,
+                inner = product(std::span(sizes).subspan(2));
   std::vector<double> means, scales;
   double* p = x.data();
   for (int64_t row = 0; row < sizes[0] * groups; ++row) {
@@ -121,23 +126,29 @@ Result<std::vector<ir::Value*>> decompose(Form f, const ir::Node& n, Builder& b)
   ir::Value* x = n.arg("input").value();
   const Shape& s = x->tensor()->shape;
   if (f == Form::kInstance && !c.flag("use_input_stats"))
-    return b.done({b("aten.batch_norm", {x, n.arg("weight"), n.arg("bias"), n.arg("running_mean"), n.arg("running_var"), false, n.arg("momentum"), n.arg("eps"), false})});
+    return b.done({b("aten.batch_norm", {x, n.arg("weight"), n.arg("bias"), n.arg("running_mean"), n.arg("running_var"),
+                                         false, n.arg("momentum"), n.arg("eps"), false})});
   int64_t count = 1;
   for (size_t d = 1; d < s.size(); ++d) {
     if (!s[d].is_constant()) return std::vector<ir::Value*>{};
     count *= s[d].value();
   }
   const int64_t groups = groups_of(f, c);
-  if (c.failed() || count == 0 || (!s[0].is_constant() && count == 0) || s[0] == Dim(0)) return std::vector<ir::Value*>{};
+  if (c.failed() || count == 0 || (!s[0].is_constant() && count == 0) || s[0] == Dim(0))
+    return std::vector<ir::Value*>{};
   const int64_t rest = count / groups;
-  const auto norm = b.multi("aten.native_layer_norm", {b("aten.view", {x, ir::Arg::ints({-1, groups, rest})}), ir::Arg::ints({rest}), {}, {}, n.arg("eps")});
+  const auto norm =
+      b.multi("aten.native_layer_norm",
+              {b("aten.view", {x, ir::Arg::ints({-1, groups, rest})}), ir::Arg::ints({rest}), {}, {}, n.arg("eps")});
   if (b.failed()) return b.done({});
   std::vector<int64_t> sizes{-1};
   for (size_t d = 1; d < s.size(); ++d) sizes.push_back(s[d].value());
   ir::Value* y = b("aten.view", {norm[0], ir::Arg::ints(sizes)});
   std::vector<int64_t> spread(s.size() - 1, 1);
   spread[0] = -1;
-  const auto per_channel = [&](ir::Value* v) { return spread.size() == 1 ? v : b("aten.view", {v, ir::Arg::ints(spread)}); };
+  const auto per_channel = [&](ir::Value* v) {
+    return spread.size() == 1 ? v : b("aten.view", {v, ir::Arg::ints(spread)});
+  };
   if (ir::Value* w = n.arg("weight").value()) y = b("aten.mul.Tensor", {y, per_channel(w)});
   if (ir::Value* bias = n.arg("bias").value()) y = b("aten.add.Tensor", {y, per_channel(bias)});
   if (b.failed()) return b.done({});
@@ -145,7 +156,8 @@ Result<std::vector<ir::Value*>> decompose(Form f, const ir::Node& n, Builder& b)
   std::vector<ir::Value*> out{y};
   for (size_t r = 1; r < n.num_results(); ++r) {
     ir::Value* v = b("aten.view", {norm[r], ir::Arg::ints({-1, groups})});
-    if (!b.failed() && v->tensor()->dtype != n.result(r)->tensor()->dtype) v = b("aten.to.dtype", {v, n.result(r)->tensor()->dtype});
+    if (!b.failed() && v->tensor()->dtype != n.result(r)->tensor()->dtype)
+      v = b("aten.to.dtype", {v, n.result(r)->tensor()->dtype});
     out.push_back(v);
   }
   return b.done(out);
@@ -156,7 +168,9 @@ OpDef definition(std::string schema, Form f) {
   d.schema_text = std::move(schema);
   d.infer = [f](const Call& c) { return rule(f, c); };
   d.eval = [f](const Call& c, size_t r) { return eval(f, c, r); };
-  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) { return whole(f, c, in, out); };
+  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+    return whole(f, c, in, out);
+  };
   d.decompose = [f](const ir::Node& n, Builder& b) { return decompose(f, n, b); };
   d.agreement = Agreement::kReassociated;
   return d;
@@ -165,11 +179,17 @@ OpDef definition(std::string schema, Form f) {
 }  // namespace
 
 std::vector<OpDef> define_group_norm() {
-  return {definition("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, "
-                     "bool cudnn_enabled=True) -> Tensor", Form::kGroup),
-          definition("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) "
-                     "-> (Tensor, Tensor, Tensor)", Form::kNative),
-          definition("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, "
-                     "float momentum, float eps, bool cudnn_enabled) -> Tensor", Form::kInstance)};
+  return {definition("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+                     "eps=1.0000000000000001e-05, "
+                     "bool cudnn_enabled=True) -> Tensor",
+                     Form::kGroup),
+          definition("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt "
+                     "HxW, int group, float eps) "
+                     "-> (Tensor, Tensor, Tensor)",
+                     Form::kNative),
+          definition("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                     "running_var, bool use_input_stats, "
+                     "float momentum, float eps, bool cudnn_enabled) -> Tensor",
+                     Form::kInstance)};
 }
 }  // namespace edgewright::ops

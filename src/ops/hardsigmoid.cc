@@ -4,8 +4,10 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_hardsigmoid() {
-  OpDef d = unary_same("aten::hardsigmoid(Tensor self) -> Tensor",
-                       floats<1>([](auto x) { return num::minimum(num::maximum(x + decltype(x)(3.0), decltype(x)(0.0)), decltype(x)(6.0)) / decltype(x)(6.0); }));
+  OpDef d = unary_same("aten::hardsigmoid(Tensor self) -> Tensor", floats<1>([](auto x) {
+                         return num::minimum(num::maximum(x + decltype(x)(3.0), decltype(x)(0.0)), decltype(x)(6.0)) /
+                                decltype(x)(6.0);
+                       }));
   d.lower = [](const ir::Node& n, XnnEmitter& x) -> Result<void> {
     const ir::Value* clamped = x.temporary(result_type_of(n));
     EW_TRY(x.binary(XnnBinary::kAdd, n.arg("self").value(), 3.0f, clamped, {.min = 0, .max = 6}));

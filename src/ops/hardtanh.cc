@@ -4,15 +4,17 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_hardtanh() {
-  OpDef d = elementwise({.schema = "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-                         .slots = {"self", cast("min_val"), cast("max_val")},
-                         .rule = Rule::kPromote,
-                         .formula = Formula::both<3>([](auto x, auto lo, auto hi) { return num::minimum(num::maximum(x, lo), hi); }),
-                         .choose = {},
-                         .stock = "aten::hardtanh.out"});
+  OpDef d = elementwise(
+      {.schema = "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+       .slots = {"self", cast("min_val"), cast("max_val")},
+       .rule = Rule::kPromote,
+       .formula = Formula::both<3>([](auto x, auto lo, auto hi) { return num::minimum(num::maximum(x, lo), hi); }),
+       .choose = {},
+       .stock = "aten::hardtanh.out"});
   d.lower = [](const ir::Node& n, XnnEmitter& x) -> Result<void> {
     const auto lo = constant_number(n, "min_val"), hi = constant_number(n, "max_val");
-    if (!lo || !hi || !(*lo <= *hi)) return fail(Code::kKeptOnHost, "{}: clamp needs known bounds, min <= max", n.name());
+    if (!lo || !hi || !(*lo <= *hi))
+      return fail(Code::kKeptOnHost, "{}: clamp needs known bounds, min <= max", n.name());
     return x.clamp(n.arg("self").value(), n.result(), {.min = static_cast<float>(*lo), .max = static_cast<float>(*hi)});
   };
   d.agreement = Agreement::kEqual;

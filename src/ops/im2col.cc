@@ -36,7 +36,8 @@ Grid grid(const Call& c, const Dim& height, const Dim& width) {
   g.image = {height, width};
   for (size_t d = 0; d < 2; ++d) {
     const Dim room = g.image[d] + Dim(2 * g.padding[d] - g.dilation[d] * (g.kernel[d] - 1) - 1);
-    if (room.is_constant() && room.value() < 0) c.error(fmt::format("[im2col.2] no window of {} fits into {}", g.kernel[d], g.image[d].str()));
+    if (room.is_constant() && room.value() < 0)
+      c.error(fmt::format("[im2col.2] no window of {} fits into {}", g.kernel[d], g.image[d].str()));
     g.windows[d] = floordiv(room, g.stride[d]) + Dim(1);
   }
   return g;
@@ -77,7 +78,8 @@ ir::Tensor coordinates(const Grid& g, size_t d) {
   const int64_t n = g.windows[d].value();
   ir::Tensor t = ir::Tensor::empty(DType::i64, {g.kernel[d], n});
   for (int64_t k = 0; k < g.kernel[d]; ++k)
-    for (int64_t i = 0; i < n; ++i) ir::store_i(DType::i64, t.mutable_data(), k * n + i, i * g.stride[d] + k * g.dilation[d]);
+    for (int64_t i = 0; i < n; ++i)
+      ir::store_i(DType::i64, t.mutable_data(), k * n + i, i * g.stride[d] + k * g.dilation[d]);
   return t;
 }
 // Pads, then picks rows [kh, oh] and columns [kw, ow] at once: [n, c, kh, oh, kw, ow], permuted and merged.
@@ -88,11 +90,13 @@ Result<std::vector<ir::Value*>> columns_as_index(const ir::Node& n, Builder& b) 
   const Grid g = grid(Call::of(n), s[s.size() - 2], s[s.size() - 1]);
   if (!is_static(s)) return std::vector<ir::Value*>{};
   if (!batched) x = b("aten.unsqueeze", {x, 0});
-  if (g.padding[0] != 0 || g.padding[1] != 0) x = b("aten.constant_pad_nd", {x, ir::Arg::ints({g.padding[1], g.padding[1], g.padding[0], g.padding[0]})});
+  if (g.padding[0] != 0 || g.padding[1] != 0)
+    x = b("aten.constant_pad_nd", {x, ir::Arg::ints({g.padding[1], g.padding[1], g.padding[0], g.padding[0]})});
   ir::Tensor rows = coordinates(g, 0), cols = coordinates(g, 1);
   rows.sizes = {g.kernel[0], g.windows[0].value(), 1, 1};
   rows.strides = ir::contiguous_strides(rows.sizes);
-  ir::Value* y = b("aten.index.Tensor", {x, ir::ArgList{ir::Arg(), ir::Arg(), b.constant(rows, "rows"), b.constant(cols, "columns")}});
+  ir::Value* y = b("aten.index.Tensor",
+                   {x, ir::ArgList{ir::Arg(), ir::Arg(), b.constant(rows, "rows"), b.constant(cols, "columns")}});
   y = b("aten.permute", {y, ir::Arg::ints({0, 1, 2, 4, 3, 5})});
   return all(b, {b("aten.view", {y, ir::Arg::ints(ir::static_sizes(shape_of(n.result())))})});
 }
@@ -108,7 +112,8 @@ Result<Types> infer_image(const Call& c) {
   }
   const Grid g = grid(c, size[0], size[1]);
   const Dim rows = t.shape[t.rank() - 2], windows = g.windows[0] * g.windows[1];
-  if (rows.is_constant() && rows.value() % g.patch() != 0) c.error(fmt::format("[col2im.1] {} rows do not divide by a patch of {}", rows.value(), g.patch()));
+  if (rows.is_constant() && rows.value() % g.patch() != 0)
+    c.error(fmt::format("[col2im.1] {} rows do not divide by a patch of {}", rows.value(), g.patch()));
   if (windows.is_constant() && t.shape.back().is_constant() && !(windows == t.shape.back()))
     c.error(fmt::format("[col2im.1] {} columns where there are {} windows", t.shape.back().value(), windows.value()));
   Shape s(t.shape.begin(), t.shape.end() - 2);
@@ -123,7 +128,8 @@ Result<Point> eval_image(const Call& c, size_t) {
   if (!is_float(t.dtype)) return fail(Code::kUnsupported, "{}: {}", c.name(), name(t.dtype));
   const Shape size = c.dims("output_size");
   const Grid g = grid(c, size[0], size[1]);
-  return float_point([g, lead = t.rank() - 2, down = g.windows[0].maybe().value_or(0), across = g.windows[1].maybe().value_or(0)](const auto& in, Index at) {
+  return float_point([g, lead = t.rank() - 2, down = g.windows[0].maybe().value_or(0),
+                      across = g.windows[1].maybe().value_or(0)](const auto& in, Index at) {
     typename std::decay_t<decltype(in)>::F sum = 0;
     IndexBuffer x{};
     if (lead) x[0] = at[0];
@@ -148,15 +154,21 @@ Result<std::vector<ir::Value*>> image_as_put(const ir::Node& n, Builder& b) {
   if (!is_static(shape_of(x)) || !is_static(to) || !is_float(x->tensor()->dtype)) return std::vector<ir::Value*>{};
   const bool batched = rank_of(x) == 3;
   const Grid g = grid(Call::of(n), to[to.size() - 2], to[to.size() - 1]);
-  const int64_t batch = batched ? to[0].value() : 1, channels = to[to.size() - 3].value(), h = g.image[0].value(), w = g.image[1].value();
-  ir::Value* y = b("aten.view", {x, ir::Arg::ints({batch, channels, g.kernel[0], g.kernel[1], g.windows[0].value(), g.windows[1].value()})});
+  const int64_t batch = batched ? to[0].value() : 1, channels = to[to.size() - 3].value(), h = g.image[0].value(),
+                w = g.image[1].value();
+  ir::Value* y =
+      b("aten.view",
+        {x, ir::Arg::ints({batch, channels, g.kernel[0], g.kernel[1], g.windows[0].value(), g.windows[1].value()})});
   y = b("aten.permute", {y, ir::Arg::ints({0, 1, 2, 4, 3, 5})});
-  ir::Tensor zeros = ir::Tensor::empty(x->tensor()->dtype, {batch, channels, h + 2 * g.padding[0], w + 2 * g.padding[1]});
+  ir::Tensor zeros =
+      ir::Tensor::empty(x->tensor()->dtype, {batch, channels, h + 2 * g.padding[0], w + 2 * g.padding[1]});
   std::memset(zeros.mutable_data(), 0, zeros.nbytes());
   ir::Tensor rows = coordinates(g, 0), cols = coordinates(g, 1);
   rows.sizes = {g.kernel[0], g.windows[0].value(), 1, 1};
   rows.strides = ir::contiguous_strides(rows.sizes);
-  y = b("aten.index_put", {b.constant(std::move(zeros), "zeros"), ir::ArgList{ir::Arg(), ir::Arg(), b.constant(rows, "rows"), b.constant(cols, "columns")}, y, true});
+  y = b("aten.index_put",
+        {b.constant(std::move(zeros), "zeros"),
+         ir::ArgList{ir::Arg(), ir::Arg(), b.constant(rows, "rows"), b.constant(cols, "columns")}, y, true});
   y = b("aten.constant_pad_nd", {y, ir::Arg::ints({-g.padding[1], -g.padding[1], -g.padding[0], -g.padding[0]})});
   return all(b, {batched ? y : b("aten.squeeze.dim", {y, 0})});
 }
@@ -165,11 +177,14 @@ Result<std::vector<ir::Value*>> image_as_put(const ir::Node& n, Builder& b) {
 
 std::vector<OpDef> define_im2col() {
   OpDef columns, image;
-  columns.schema_text = "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor";
+  columns.schema_text =
+      "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor";
   columns.infer = infer_columns;
   columns.eval = eval_columns;
   columns.decompose = columns_as_index;
-  image.schema_text = "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor";
+  image.schema_text =
+      "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] "
+      "stride) -> Tensor";
   image.infer = infer_image;
   image.eval = eval_image;
   image.decompose = image_as_put;

@@ -21,7 +21,8 @@ Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::
   EW_ASSIGN(const Indices indices, resolve_indices(c, "indices", in));
   const auto sizes = ir::static_sizes(indices.plan.result);
   if (out[0].sizes != sizes || !out[0].data) out[0] = ir::Tensor::empty(in[0].dtype, sizes);
-  return picked_whole(c, in, out[0], 0, [&](int, Index at, int64_t* x) { return indices.plan.locate(indices, at, x) ? 0 : kOutside; });
+  return picked_whole(c, in, out[0], 0,
+                      [&](int, Index at, int64_t* x) { return indices.plan.locate(indices, at, x) ? 0 : kOutside; });
 }
 OpDef named(const char* schema) {
   OpDef d;

@@ -14,7 +14,9 @@ Result<std::vector<ir::Value*>> put(const ir::Node& n, Builder& b, ir::Value* va
   indices.push_back(index);
   return all(b, {b("aten.index_put", {x, std::move(indices), values, accumulate})});
 }
-Result<std::vector<ir::Value*>> copy_as_put(const ir::Node& n, Builder& b) { return put(n, b, n.args()[3].value(), false); }
+Result<std::vector<ir::Value*>> copy_as_put(const ir::Node& n, Builder& b) {
+  return put(n, b, n.args()[3].value(), false);
+}
 Result<std::vector<ir::Value*>> add_as_put(const ir::Node& n, Builder& b) {
   ir::Value* source = n.args()[3].value();
   const ir::Arg alpha = n.arg("alpha");
@@ -43,21 +45,28 @@ Result<std::vector<ir::Value*>> fill_as_put(const ir::Node& n, Builder& b) {
 }  // namespace
 
 std::vector<OpDef> define_index_add() {
-  OpDef add = scattering("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", [](const Call&) {
-    return Scatter{.combine = Combine::kSum, .source = "source", .alpha = "alpha", .index_is_1d = true};
-  });
+  OpDef add =
+      scattering("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+                 [](const Call&) {
+                   return Scatter{.combine = Combine::kSum, .source = "source", .alpha = "alpha", .index_is_1d = true};
+                 });
   add.decompose = add_as_put;
   OpDef copy = scattering("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
                           [](const Call&) { return Scatter{.source = "source", .index_is_1d = true}; });
   copy.decompose = copy_as_put;
   const auto fill = [](const Call&) { return Scatter{.source = "value", .index_is_1d = true, .negative = true}; };
-  OpDef by_number = scattering("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", fill);
+  OpDef by_number =
+      scattering("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", fill);
   by_number.decompose = fill_as_put;
-  OpDef by_tensor = scattering("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", fill);
+  OpDef by_tensor =
+      scattering("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", fill);
   by_tensor.decompose = fill_as_put;
   by_tensor.infer = [infer = by_tensor.infer](const Call& c) {
-    if (c.tensor("value").rank() != 0) c.error(fmt::format("[index_fill.1] value has {} dims, not 0", c.tensor("value").rank()));
-    if (c.tensor("value").dtype != c.tensor("self").dtype) c.error(fmt::format("[index_fill.2] value is {}, self {}", name(c.tensor("value").dtype), name(c.tensor("self").dtype)));
+    if (c.tensor("value").rank() != 0)
+      c.error(fmt::format("[index_fill.1] value has {} dims, not 0", c.tensor("value").rank()));
+    if (c.tensor("value").dtype != c.tensor("self").dtype)
+      c.error(fmt::format("[index_fill.2] value is {}, self {}", name(c.tensor("value").dtype),
+                          name(c.tensor("self").dtype)));
     return infer(c);
   };
   return {add, copy, by_number, by_tensor};

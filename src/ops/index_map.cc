@@ -17,7 +17,9 @@ void append(std::vector<Factor>& to, Factor f, size_t floor = 0) {
   else
     to.push_back(f);
 }
-int64_t product(const std::vector<int64_t>& v) { return std::accumulate(v.begin(), v.end(), int64_t{1}, std::multiplies<>()); }
+int64_t product(const std::vector<int64_t>& v) {
+  return std::accumulate(v.begin(), v.end(), int64_t{1}, std::multiplies<>());
+}
 int64_t size_of_dim(const IndexMap::Dims& d) {
   int64_t n = 1;
   for (const Factor& f : d.factors) n *= f.size;
@@ -42,7 +44,8 @@ struct Digits {
 IndexMap IndexMap::identity(std::vector<int64_t> sizes) {
   IndexMap m;
   const auto strides = ir::contiguous_strides(sizes);
-  for (size_t d = 0; d < sizes.size(); ++d) m.dims_.push_back({sizes[d] == 1 ? std::vector<Factor>{} : std::vector<Factor>{{sizes[d], strides[d]}}});
+  for (size_t d = 0; d < sizes.size(); ++d)
+    m.dims_.push_back({sizes[d] == 1 ? std::vector<Factor>{} : std::vector<Factor>{{sizes[d], strides[d]}}});
   m.source_ = std::move(sizes);
   return m;
 }
@@ -162,7 +165,9 @@ std::optional<std::vector<int64_t>> IndexMap::as_permutation() const {
     if (d.factors.size() > 1) return std::nullopt;
     bool found = false;
     for (size_t k = 0; k < source_.size() && !found; ++k) {
-      if (used[k] || !(d.factors.empty() ? source_[k] == 1 : source_[k] == d.factors[0].size && strides[k] == d.factors[0].stride)) continue;
+      if (used[k] ||
+          !(d.factors.empty() ? source_[k] == 1 : source_[k] == d.factors[0].size && strides[k] == d.factors[0].stride))
+        continue;
       used[k] = found = true;
       perm.push_back(static_cast<int64_t>(k));
     }
@@ -230,8 +235,11 @@ std::optional<std::vector<IndexMap::Step>> IndexMap::chain_over(const std::vecto
     const int64_t start = offset_ / unit % base[j];
     std::vector<int> inside;
     for (size_t s = 0; s < slots.size(); ++s)
-      if (slots[s].f.stride > 0 && slots[s].f.stride >= unit && slots[s].f.stride < unit * base[j]) inside.push_back(static_cast<int>(s));
-    std::sort(inside.begin(), inside.end(), [&](int a, int b) { return slots[static_cast<size_t>(a)].f.stride > slots[static_cast<size_t>(b)].f.stride; });
+      if (slots[s].f.stride > 0 && slots[s].f.stride >= unit && slots[s].f.stride < unit * base[j])
+        inside.push_back(static_cast<int>(s));
+    std::sort(inside.begin(), inside.end(), [&](int a, int b) {
+      return slots[static_cast<size_t>(a)].f.stride > slots[static_cast<size_t>(b)].f.stride;
+    });
     if (inside.empty()) {
       parts.push_back({base[j], start});
       continue;
@@ -264,7 +272,10 @@ std::optional<std::vector<IndexMap::Step>> IndexMap::chain_over(const std::vecto
     for (size_t k = first_part + 1; k < parts.size(); ++k) others_whole &= parts[k].count == parts[k].extent;
     if (others_whole) {
       const int64_t inner = base[j] / outer.extent;
-      steps.push_back({.kind = Step::kSlice, .dim = static_cast<int64_t>(j), .start = outer.start * inner, .end = (outer.start + outer.count) * inner});
+      steps.push_back({.kind = Step::kSlice,
+                       .dim = static_cast<int64_t>(j),
+                       .start = outer.start * inner,
+                       .end = (outer.start + outer.count) * inner});
       outer.extent = outer.count;
       outer.start = 0;
     }
@@ -294,7 +305,11 @@ std::optional<std::vector<IndexMap::Step>> IndexMap::chain_over(const std::vecto
   for (size_t d = 0; d < parts.size(); ++d) {
     const Part& p = parts[d];
     if (p.start == 0 && p.count == p.extent) continue;
-    steps.push_back({.kind = Step::kSlice, .dim = static_cast<int64_t>(d), .start = p.start, .end = p.start + (p.count - 1) * p.step + 1, .step = p.step});
+    steps.push_back({.kind = Step::kSlice,
+                     .dim = static_cast<int64_t>(d),
+                     .start = p.start,
+                     .end = p.start + (p.count - 1) * p.step + 1,
+                     .step = p.step});
     now[d] = p.count;
   }
 

@@ -16,7 +16,7 @@ class IndexMap {
     int64_t size = 1, stride = 0;
     bool operator==(const Factor&) const = default;
   };
-  struct Dims {  // of the result
+  struct Dims {                   // of the result
     std::vector<Factor> factors;  // none for a dim of size 1
     bool operator==(const Dims&) const = default;
   };

@@ -9,14 +9,16 @@ namespace {
 // [index_put.1] values has self's dtype and broadcasts to the indexed shape.
 void check_values(const Call& c, const Indexing& p) {
   const TensorType& v = c.tensor("values");
-  if (v.dtype != c.tensor("self").dtype) c.error(fmt::format("[index_put.1] values are {}, self is {}", name(v.dtype), name(c.tensor("self").dtype)));
+  if (v.dtype != c.tensor("self").dtype)
+    c.error(fmt::format("[index_put.1] values are {}, self is {}", name(v.dtype), name(c.tensor("self").dtype)));
   bool fits = v.rank() <= p.result.size();
   for (size_t d = 0; fits && d < v.rank(); ++d) {
     const Dim &own = v.shape[d], &to = p.result[p.result.size() - v.rank() + d];
     fits = !own.is_constant() || own == Dim(1) || !to.is_constant() || own == to;
   }
   // PyTorch also drops leading dims of size 1.
-  if (!fits && !(v.rank() > p.result.size() && numel(v.shape) == Dim(1))) c.error("[index_put.1] values do not broadcast to the indexed shape");
+  if (!fits && !(v.rank() > p.result.size() && numel(v.shape) == Dim(1)))
+    c.error("[index_put.1] values do not broadcast to the indexed shape");
 }
 Result<Types> infer_types(const Call& c) {
   const Indexing p = indexing(c, "indices");
@@ -30,7 +32,9 @@ struct Values {
   BroadcastIndex broadcast;
   bool single;
   Values(const Shape& v, size_t result_rank)
-      : rank(v.size()), broadcast(v.size() <= result_rank ? BroadcastIndex(v, result_rank) : BroadcastIndex()), single(v.size() > result_rank) {}
+      : rank(v.size()),
+        broadcast(v.size() <= result_rank ? BroadcastIndex(v, result_rank) : BroadcastIndex()),
+        single(v.size() > result_rank) {}
   Index operator()(Index at, IndexBuffer& buffer) const {
     if (!single) return broadcast(at, buffer);
     std::fill(buffer.begin(), buffer.begin() + static_cast<int64_t>(rank), 0);
@@ -70,10 +74,12 @@ Result<Point> eval(const Call& c, size_t) {
       return element(p, values, accumulate, in.f(0, at), in, at, [&](Index i) { return in.f(v, i); });
     });
   }
-  if (!is_int(t) && !is_bool(t)) return fail(Code::kUnsupported, "{}: no element-wise meaning for {}", c.name(), name(t));
+  if (!is_int(t) && !is_bool(t))
+    return fail(Code::kUnsupported, "{}: no element-wise meaning for {}", c.name(), name(t));
   return int_point([=](const In& in, Index at) -> int64_t {
     // unsigned sums wrap
-    return static_cast<int64_t>(element(p, values, accumulate, static_cast<uint64_t>(in.i(0, at)), in, at, [&](Index i) { return static_cast<uint64_t>(in.i(v, i)); }));
+    return static_cast<int64_t>(element(p, values, accumulate, static_cast<uint64_t>(in.i(0, at)), in, at,
+                                        [&](Index i) { return static_cast<uint64_t>(in.i(v, i)); }));
   });
 }
 Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
@@ -124,9 +130,12 @@ OpDef named(const char* schema) {
 std::vector<OpDef> define_index_put() {
   OpDef d = named("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor");
   d.stock = "aten::index_put.out";
-  OpDef u = named("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor");
+  OpDef u =
+      named("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor");
   u.decompose = becomes("aten.index_put");
-  OpDef impl = named("aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor");
+  OpDef impl = named(
+      "aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) "
+      "-> Tensor");
   impl.decompose = becomes("aten.index_put", [](const ir::Node& n, Builder&) -> std::vector<ir::Arg> {
     return {n.args()[0], n.args()[1], n.args()[2], n.arg("accumulate")};
   });

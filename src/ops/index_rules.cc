@@ -28,12 +28,14 @@ Indexing indexing(const Call& c, std::string_view indices, const std::vector<int
       for (size_t j = 0; j < t.rank(); ++j, ++dim) {
         if (dim >= p.self_rank) break;
         if (t.shape[j].is_constant() && p.self[dim].is_constant() && !(t.shape[j] == p.self[dim]))
-          c.error(fmt::format("[index.3] a mask of size {} for a dim of size {}", t.shape[j].value(), p.self[dim].value()));
+          c.error(
+              fmt::format("[index.3] a mask of size {} for a dim of size {}", t.shape[j].value(), p.self[dim].value()));
         p.sources.push_back({dim, -1, {length}, {}});
       }
       continue;
     }
-    if (t.dtype != DType::i64 && t.dtype != DType::i32) c.error(fmt::format("[index.2] an index of dtype {}", name(t.dtype)));
+    if (t.dtype != DType::i64 && t.dtype != DType::i32)
+      c.error(fmt::format("[index.2] an index of dtype {}", name(t.dtype)));
     if (dim < p.self_rank) p.sources.push_back({dim, k, t.shape, {}});
     ++dim;
   }
@@ -44,7 +46,9 @@ Indexing indexing(const Call& c, std::string_view indices, const std::vector<int
   p.common = p.sources[0].shape;
   for (size_t j = 1; j < p.sources.size(); ++j) {
     // Lengths of masks are unknown: whichever is known wins.
-    if (p.sources[j].shape.size() == 1 && p.common.size() == 1 && !p.sources[j].shape[0].is_constant() && !p.common[0].is_constant()) continue;
+    if (p.sources[j].shape.size() == 1 && p.common.size() == 1 && !p.sources[j].shape[0].is_constant() &&
+        !p.common[0].is_constant())
+      continue;
     p.common = broadcast(c, p.common, p.sources[j].shape);
   }
   p.common_rank = p.common.size();
@@ -80,12 +84,14 @@ Result<Indices> resolve_indices(const Call& c, std::string_view indices, std::sp
     const auto strides = ir::contiguous_strides(t.sizes);
     for (size_t d = 0; d < t.sizes.size(); ++d) {
       ir::Tensor x = ir::Tensor::empty(DType::i64, {count});
-      for (int64_t i = 0; i < count; ++i) ir::store_i(DType::i64, x.mutable_data(), i, hits[static_cast<size_t>(i)] / strides[d] % t.sizes[d]);
+      for (int64_t i = 0; i < count; ++i)
+        ir::store_i(DType::i64, x.mutable_data(), i, hits[static_cast<size_t>(i)] / strides[d] % t.sizes[d]);
       out.tensors.push_back(std::move(x));
     }
   }
   out.plan = indexing(c, indices, &lengths);
-  if (c.failed() || out.plan.sources.size() != out.tensors.size()) return fail(Code::kUsage, "{}: {}", c.name(), c.failed().value_or("indices do not fit"));
+  if (c.failed() || out.plan.sources.size() != out.tensors.size())
+    return fail(Code::kUsage, "{}: {}", c.name(), c.failed().value_or("indices do not fit"));
   return out;
 }
 

@@ -12,9 +12,9 @@ namespace edgewright::ops {
 
 struct Indexing {
   struct Source {
-    size_t dim;    // of self
-    int operand;   // -1 for a component of a mask
-    Shape shape;   // of the index tensor
+    size_t dim;   // of self
+    int operand;  // -1 for a component of a mask
+    Shape shape;  // of the index tensor
     BroadcastIndex broadcast;
   };
   size_t self_rank = 0, common_rank = 0, first = 0;  // common dims stand at `first` of the result

@@ -19,7 +19,8 @@ Result<Types> infer_index_select(const Call& c) {
 auto pick_index_select(const Call& c) {
   const Shape& s = c.tensor("self").shape;
   const size_t d = static_cast<size_t>(c.axis("dim", static_cast<int64_t>(s.size())));
-  return [d, n = s.empty() ? 1 : s[d].maybe().value_or(0), rank = s.size(), scalar = c.tensor("index").rank() == 0](const auto& ints, Index at, int64_t* x) -> int {
+  return [d, n = s.empty() ? 1 : s[d].maybe().value_or(0), rank = s.size(), scalar = c.tensor("index").rank() == 0](
+             const auto& ints, Index at, int64_t* x) -> int {
     std::copy(at.begin(), at.end(), x);
     const int64_t row = rank == 0 ? 0 : at[d];
     const int64_t i = checked_index(ints.i(1, scalar ? Index{} : Index{&row, 1}), n, false);
@@ -35,7 +36,8 @@ Result<Types> infer_take(const Call& c) {
   return Types{TensorType{c.tensor("self").dtype, c.tensor("index").shape}};
 }
 auto pick_take(const Call& c) {
-  const auto sizes = is_static(c.tensor("self").shape) ? ir::static_sizes(c.tensor("self").shape) : std::vector<int64_t>{};
+  const auto sizes =
+      is_static(c.tensor("self").shape) ? ir::static_sizes(c.tensor("self").shape) : std::vector<int64_t>{};
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
   return [sizes, n](const auto& ints, Index at, int64_t* x) -> int {
@@ -49,13 +51,15 @@ auto pick_take(const Call& c) {
 }  // namespace
 
 std::vector<OpDef> define_index_select() {
-  OpDef take = picking("aten::take(Tensor self, Tensor index) -> Tensor", infer_take, [](const Call& c) { return pick_take(c); }, "");
+  OpDef take = picking(
+      "aten::take(Tensor self, Tensor index) -> Tensor", infer_take, [](const Call& c) { return pick_take(c); }, "");
   take.decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     ir::Value* flat = b("aten.view", {self_of(n), ir::Arg::ints({-1})});
     return all(b, {b("aten.index.Tensor", {flat, ir::Arg::values({n.args()[1].value()})})});
   };
-  return {picking("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select, [](const Call& c) { return pick_index_select(c); },
-                  "aten::index_select.out"),
+  return {picking(
+              "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select,
+              [](const Call& c) { return pick_index_select(c); }, "aten::index_select.out"),
           take};
 }
 

@@ -4,10 +4,17 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_isposinf() {
-  return {with_decompose(elementwise({.schema = "aten::isposinf(Tensor self) -> Tensor", .slots = {"self"}, .rule = Rule::kBool,
-                       .formula = tests<1>([](double x) { return x == INFINITY; }).ints<1>([](int64_t) { return int64_t{0}; }), .choose = {}}), [](const ir::Node& n, Builder& b) {
-    return b.done({b("aten.logical_and", {b("aten.isinf", {n.arg("self")}), b("aten.gt.Scalar", {n.arg("self"), 0})})});
-  })};
+  return {with_decompose(
+      elementwise(
+          {.schema = "aten::isposinf(Tensor self) -> Tensor",
+           .slots = {"self"},
+           .rule = Rule::kBool,
+           .formula = tests<1>([](double x) { return x == INFINITY; }).ints<1>([](int64_t) { return int64_t{0}; }),
+           .choose = {}}),
+      [](const ir::Node& n, Builder& b) {
+        return b.done(
+            {b("aten.logical_and", {b("aten.isinf", {n.arg("self")}), b("aten.gt.Scalar", {n.arg("self"), 0})})});
+      })};
 }
 
 }  // namespace edgewright::ops

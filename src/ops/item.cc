@@ -4,7 +4,9 @@
 namespace edgewright::ops {
 namespace {
 
-ir::ScalarKind kind_of(DType t) { return is_float(t) ? ir::ScalarKind::kFloat : is_bool(t) ? ir::ScalarKind::kBool : ir::ScalarKind::kInt; }
+ir::ScalarKind kind_of(DType t) {
+  return is_float(t) ? ir::ScalarKind::kFloat : is_bool(t) ? ir::ScalarKind::kBool : ir::ScalarKind::kInt;
+}
 
 }  // namespace
 
@@ -14,13 +16,15 @@ std::vector<OpDef> define_item() {
   d.infer = [](const Call& c) -> Result<Types> {
     const TensorType& t = c.type(0);
     const Dim n = ir::numel(t.shape);
-    if (!is_number(t.dtype) || (n.is_constant() && n.value() != 1)) return fail(Code::kUnsupported, "{}: [item.1] {} elements of {}", c.name(), n.str(), name(t.dtype));
+    if (!is_number(t.dtype) || (n.is_constant() && n.value() != 1))
+      return fail(Code::kUnsupported, "{}: [item.1] {} elements of {}", c.name(), n.str(), name(t.dtype));
     return Types{ir::ScalarType{kind_of(t.dtype), std::nullopt}};
   };
   d.numbers = [](const Call& c, std::span<const ir::Tensor> in) -> Result<std::vector<Scalar>> {
     if (in[0].numel() != 1) return fail(Code::kUnsupported, "{}: [item.1] {} elements", c.name(), in[0].numel());
     const ir::ScalarKind k = kind_of(in[0].dtype);
-    return std::vector<Scalar>{{k, k == ir::ScalarKind::kFloat ? 0 : ir::load_i(in[0].dtype, in[0].data, 0), ir::load_f(in[0].dtype, in[0].data, 0)}};
+    return std::vector<Scalar>{{k, k == ir::ScalarKind::kFloat ? 0 : ir::load_i(in[0].dtype, in[0].data, 0),
+                                ir::load_f(in[0].dtype, in[0].data, 0)}};
   };
   d.stock = "aten::_local_scalar_dense";
   OpDef nonzero = d;
@@ -38,7 +42,9 @@ std::vector<OpDef> define_item() {
   item.schema_text = "aten::item(Tensor self) -> Scalar";
   item.infer = d.infer;
   item.numbers = d.numbers;
-  item.decompose = [](const ir::Node& n, Builder& b) { return b.done({b("aten._local_scalar_dense", {n.arg("self")})}); };
+  item.decompose = [](const ir::Node& n, Builder& b) {
+    return b.done({b("aten._local_scalar_dense", {n.arg("self")})});
+  };
   return {std::move(d), std::move(nonzero), std::move(item)};
 }
 

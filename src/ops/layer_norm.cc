@@ -5,8 +5,8 @@ namespace edgewright::ops {
 namespace {
 
 struct Form {
-  bool centered;    // layer_norm; rms_norm only scales
-  size_t results;   // 3: with mean and 1/std; 2: with 1/rms
+  bool centered;   // layer_norm; rms_norm only scales
+  size_t results;  // 3: with mean and 1/std; 2: with 1/rms
 };
 
 double eps_of(const Call& c) {
@@ -18,17 +18,21 @@ double eps_of(const Call& c) {
     default: return 0x1p-23;
   }
 }
-int optional_operand(const Call& c, const char* param) { return c.op().schema.index_of(param) >= 0 ? c.operand(param) : -1; }
+int optional_operand(const Call& c, const char* param) {
+  return c.op().schema.index_of(param) >= 0 ? c.operand(param) : -1;
+}
 
 Result<Types> rule(const Form& f, const Call& c) {
   const TensorType& x = c.tensor("input");
   const Shape normalized = c.dims("normalized_shape");
   if (!is_float(x.dtype)) c.error(fmt::format("[layer_norm.1] input is {}", name(x.dtype)));
-  if (normalized.empty() || normalized.size() > x.rank()) c.error("[layer_norm.2] normalized_shape has no dims or more than the input");
+  if (normalized.empty() || normalized.size() > x.rank())
+    c.error("[layer_norm.2] normalized_shape has no dims or more than the input");
   if (c.failed()) return Types{};
   const size_t first = x.rank() - normalized.size();
   for (size_t d = 0; d < normalized.size(); ++d)
-    if (differ(normalized[d], x.shape[first + d])) c.error("[layer_norm.2] normalized_shape is not the input's trailing shape");
+    if (differ(normalized[d], x.shape[first + d]))
+      c.error("[layer_norm.2] normalized_shape is not the input's trailing shape");
   for (const char* param : {"weight", "bias"}) {
     const int k = optional_operand(c, param);
     if (k < 0) continue;
@@ -91,8 +95,10 @@ Result<void> whole(const Form& f, const Call& c, std::span<const ir::Tensor> in,
     means.push_back(mean);
     scales.push_back(scale);
     for (size_t k = 0; k < n; ++k) row[k] = (row[k] - mean) * scale;
-    if (!weight.empty()) for (size_t k = 0; k < n; ++k) row[k] *= weight[k];
-    if (!bias.empty()) for (size_t k = 0; k < n; ++k) row[k] += bias[k];
+    if (!weight.empty())
+      for (size_t k = 0; k < n; ++k) row[k] *= weight[k];
+    if (!bias.empty())
+      for (size_t k = 0; k < n; ++k) row[k] += bias[k];
   }
   assign(out[0], x);
   if (f.results == 3) assign(out[1], means);
@@ -120,7 +126,9 @@ OpDef definition(std::string schema, Form f, std::string stock = "") {
   d.schema_text = std::move(schema);
   d.infer = [f](const Call& c) { return rule(f, c); };
   d.eval = [f](const Call& c, size_t r) { return eval(f, c, r); };
-  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) { return whole(f, c, in, out); };
+  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+    return whole(f, c, in, out);
+  };
   d.lower = [f](const ir::Node& n, XnnEmitter& out) { return lower(f, n, out); };
   d.stock = std::move(stock);
   d.agreement = Agreement::kReassociated;
@@ -138,7 +146,9 @@ Result<std::vector<ir::Value*>> decompose_rms(const ir::Node& n, Builder& b, siz
   ir::Value *x = n.arg("input").value(), *w = n.arg("weight").value();
   const DType own = x->tensor()->dtype, computed = own == DType::f64 ? own : DType::f32;
   if (own != computed) x = b("aten.to.dtype", {x, computed});
-  ir::Value* scale = b("aten.rsqrt", {b("aten.add.Scalar", {b("aten.mean.dim", {b("aten.mul.Tensor", {x, x}), ir::Arg::ints(axes), true}), eps})});
+  ir::Value* scale =
+      b("aten.rsqrt",
+        {b("aten.add.Scalar", {b("aten.mean.dim", {b("aten.mul.Tensor", {x, x}), ir::Arg::ints(axes), true}), eps})});
   ir::Value* y = b("aten.mul.Tensor", {x, scale});
   if (w) y = b("aten.mul.Tensor", {y, w});
   if (b.failed()) return b.done({});
@@ -149,17 +159,26 @@ Result<std::vector<ir::Value*>> decompose_rms(const ir::Node& n, Builder& b, siz
 }  // namespace
 
 std::vector<OpDef> define_layer_norm() {
-  OpDef layer = definition("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, "
-                           "bool cudnn_enable=True) -> Tensor", {true, 1});
+  OpDef layer = definition(
+      "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+      "eps=1.0000000000000001e-05, "
+      "bool cudnn_enable=True) -> Tensor",
+      {true, 1});
   layer.decompose = [](const ir::Node& n, Builder& b) {
-    return b.done({b("aten.native_layer_norm", {n.arg("input"), n.arg("normalized_shape"), n.arg("weight"), n.arg("bias"), n.arg("eps")})});
+    return b.done({b("aten.native_layer_norm",
+                     {n.arg("input"), n.arg("normalized_shape"), n.arg("weight"), n.arg("bias"), n.arg("eps")})});
   };
-  OpDef rms = definition("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", {false, 1});
+  OpDef rms = definition(
+      "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+      {false, 1});
   rms.decompose = [](const ir::Node& n, Builder& b) { return decompose_rms(n, b, 1); };
-  OpDef fused = definition("aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", {false, 2});
+  OpDef fused = definition(
+      "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+      {false, 2});
   fused.decompose = [](const ir::Node& n, Builder& b) { return decompose_rms(n, b, 2); };
   return {layer,
-          definition("aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+          definition("aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, "
+                     "float eps) -> (Tensor, Tensor, Tensor)",
                      {true, 3}, "aten::native_layer_norm.out"),
           rms, fused};
 }

@@ -17,13 +17,17 @@ std::vector<OpDef> define_leaky_relu() {
   };
   // Inference only: the random slope of training is its mean here.
   OpDef random;
-  random.schema_text = "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor";
+  random.schema_text =
+      "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? "
+      "generator=None) -> Tensor";
   random.infer = [](const Call& c) -> Result<Types> {
     if (c.flag("training")) return fail(Code::kUnsupported, "[rrelu.1] training mode is random");
     return infer_same(c);
   };
   random.decompose = [](const ir::Node& n, Builder& b) {
-    return b.done({b("aten.leaky_relu", {n.arg("self"), (constant_number(n, "lower").value_or(0) + constant_number(n, "upper").value_or(0)) / 2})});
+    return b.done(
+        {b("aten.leaky_relu",
+           {n.arg("self"), (constant_number(n, "lower").value_or(0) + constant_number(n, "upper").value_or(0)) / 2})});
   };
   return {with_lower(std::move(d), d.lower, Agreement::kBitExact), std::move(random)};
 }

@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_lgamma() {
-  return {unary_float("aten::lgamma(Tensor self) -> Tensor", floats<1>([](auto x) { return num::other(x, [](double t) { return std::lgamma(t); }); }))};
+  return {unary_float("aten::lgamma(Tensor self) -> Tensor",
+                      floats<1>([](auto x) { return num::other(x, [](double t) { return std::lgamma(t); }); }))};
 }
 
 }  // namespace edgewright::ops

@@ -29,7 +29,8 @@ Contraction make(const Call& c) {
   r.a.operand = c.operand("input");
   for (size_t d = 0; d + 1 < x.rank(); ++d) r.a.from.push_back(static_cast<int>(d));
   r.a.from.push_back(~0);
-  r.b = {c.operand("weight"), w.rank() == 2 ? std::vector<int>{static_cast<int>(x.rank()) - 1, ~0} : std::vector<int>{~0}};
+  r.b = {c.operand("weight"),
+         w.rank() == 2 ? std::vector<int>{static_cast<int>(x.rank()) - 1, ~0} : std::vector<int>{~0}};
   if (c.has("bias")) {
     r.add = broadcast_side(c, c.operand("bias"), x.rank() - (w.rank() == 1 ? 1 : 0));
     r.f.beta = {ir::ScalarKind::kInt, 1, 1};
@@ -48,7 +49,8 @@ Result<void> lower(const ir::Node& n, XnnEmitter& out) {
 }  // namespace
 
 std::vector<OpDef> define_linear() {
-  OpDef d = contraction("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", rule, make, "aten::linear.out");
+  OpDef d = contraction("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", rule, make,
+                        "aten::linear.out");
   d.lower = lower;
   return {d};
 }

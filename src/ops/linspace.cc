@@ -5,21 +5,28 @@ namespace edgewright::ops {
 
 std::vector<OpDef> define_linspace() {
   OpDef d;
-  d.schema_text = "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+  d.schema_text =
+      "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+      "device=None, bool? pin_memory=None) -> Tensor";
   // [linspace.1] steps is not negative.
   d.infer = [](const Call& c) -> Result<Types> {
     const Dim n = c.dim("steps");
     const DType t = c.dtype("dtype").value_or(kDefaultFloat);
-    if ((n.is_constant() && n.value() < 0) || !is_number(t)) return fail(Code::kUnsupported, "[linspace.1] {} steps of {}", n.str(), name(t));
+    if ((n.is_constant() && n.value() < 0) || !is_number(t))
+      return fail(Code::kUnsupported, "[linspace.1] {} steps of {}", n.str(), name(t));
     return Types{TensorType{t, {n}}};
   };
   d.eval = [](const Call& c, size_t) -> Result<Point> {
     const int64_t n = c.i("steps");
     const double start = c.f("start"), end = c.f("end"), step = n > 1 ? (end - start) / static_cast<double>(n - 1) : 0;
     // From both ends, so that the last one is end itself.
-    const auto at = [=](Index i) { return i[0] < n / 2 || n == 1 ? start + step * static_cast<double>(i[0]) : end - step * static_cast<double>(n - 1 - i[0]); };
+    const auto at = [=](Index i) {
+      return i[0] < n / 2 || n == 1 ? start + step * static_cast<double>(i[0])
+                                    : end - step * static_cast<double>(n - 1 - i[0]);
+    };
     const DType t = c.dtype("dtype").value_or(kDefaultFloat);
-    if (is_float(t)) return float_point([at](const auto& in, Index i) { return typename std::decay_t<decltype(in)>::F(at(i)); });
+    if (is_float(t))
+      return float_point([at](const auto& in, Index i) { return typename std::decay_t<decltype(in)>::F(at(i)); });
     return int_point([at](const In&, Index i) { return float_to_int(at(i)); });
   };
   return {std::move(d)};

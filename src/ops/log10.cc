@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_log10() {
-  return {unary_float("aten::log10(Tensor self) -> Tensor", floats<1>([](auto x) { return num::log10(x); }), "aten::log10.out")};
+  return {unary_float("aten::log10(Tensor self) -> Tensor", floats<1>([](auto x) { return num::log10(x); }),
+                      "aten::log10.out")};
 }
 
 }  // namespace edgewright::ops

@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_log1p() {
-  return {unary_float("aten::log1p(Tensor self) -> Tensor", floats<1>([](auto x) { return num::log1p(x); }), "aten::log1p.out"),
+  return {unary_float("aten::log1p(Tensor self) -> Tensor", floats<1>([](auto x) { return num::log1p(x); }),
+                      "aten::log1p.out"),
           renamed("aten::special_log1p(Tensor self) -> Tensor", "aten.log1p")};
 }
 

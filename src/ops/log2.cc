@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_log2() {
-  return {unary_float("aten::log2(Tensor self) -> Tensor", floats<1>([](auto x) { return num::log2(x); }), "aten::log2.out")};
+  return {unary_float("aten::log2(Tensor self) -> Tensor", floats<1>([](auto x) { return num::log2(x); }),
+                      "aten::log2.out")};
 }
 
 }  // namespace edgewright::ops

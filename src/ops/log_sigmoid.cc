@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_log_sigmoid() {
-  const auto f = floats<1>([](auto x) { return num::minimum(x, decltype(x)(0.0)) - num::log1p(num::exp(-num::abs(x))); });
+  const auto f =
+      floats<1>([](auto x) { return num::minimum(x, decltype(x)(0.0)) - num::log1p(num::exp(-num::abs(x))); });
   const auto parts = [](const ir::Node& n, Builder& b) {
     ir::Value* z = b("aten.exp", {b("aten.neg", {b("aten.abs", {n.arg("self")})})});
     return std::pair(b("aten.sub.Tensor", {b("aten.clamp", {n.arg("self"), ir::Arg(), 0}), b("aten.log1p", {z})}), z);
@@ -21,7 +22,9 @@ std::vector<OpDef> define_log_sigmoid() {
     const auto [y, z] = parts(n, b);
     return b.done({y, z});
   };
-  return {with_decompose(unary_same("aten::log_sigmoid(Tensor self) -> Tensor", f), [parts](const ir::Node& n, Builder& b) { return b.done({parts(n, b).first}); }), std::move(forward)};
+  return {with_decompose(unary_same("aten::log_sigmoid(Tensor self) -> Tensor", f),
+                         [parts](const ir::Node& n, Builder& b) { return b.done({parts(n, b).first}); }),
+          std::move(forward)};
 }
 
 }  // namespace edgewright::ops

@@ -31,8 +31,10 @@ OpDef of(const char* schema, Formula f, bool base2) {
 }  // namespace
 
 std::vector<OpDef> define_logaddexp() {
-  return {of("aten::logaddexp(Tensor self, Tensor other) -> Tensor", floats<2>([](auto a, auto b) { return num::other(a, b, log_sum); }), false),
-          of("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floats<2>([](auto a, auto b) { return num::other(a, b, log_sum2); }), true)};
+  return {of("aten::logaddexp(Tensor self, Tensor other) -> Tensor",
+             floats<2>([](auto a, auto b) { return num::other(a, b, log_sum); }), false),
+          of("aten::logaddexp2(Tensor self, Tensor other) -> Tensor",
+             floats<2>([](auto a, auto b) { return num::other(a, b, log_sum2); }), true)};
 }
 
 }  // namespace edgewright::ops

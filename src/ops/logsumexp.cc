@@ -28,7 +28,8 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   if (!is_float(x->tensor()->dtype)) x = b("aten.to.dtype", {x, kDefaultFloat});
   const ir::Arg axes = ir::Arg::ints(dims.folded);
   ir::Value* largest = b("aten.amax", {x, axes, true});
-  ir::Value* shift = b("aten.masked_fill.Scalar", {largest, b("aten.eq.Scalar", {b("aten.abs", {largest}), INFINITY}), 0});
+  ir::Value* shift =
+      b("aten.masked_fill.Scalar", {largest, b("aten.eq.Scalar", {b("aten.abs", {largest}), INFINITY}), 0});
   ir::Value* sum = b("aten.sum.dim_IntList", {b("aten.exp", {b("aten.sub.Tensor", {x, shift})}), axes, dims.keepdim});
   if (!dims.keepdim) shift = b("aten.squeeze.dims", {shift, axes});
   return b.done({b("aten.add.Tensor", {b("aten.log", {sum}), shift})});
@@ -37,7 +38,10 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
 }  // namespace
 
 std::vector<OpDef> define_logsumexp() {
-  OpDef d = reduction({.schema = "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", .dtypes = dtypes, .fold = fold, .stock = ""});
+  OpDef d = reduction({.schema = "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+                       .dtypes = dtypes,
+                       .fold = fold,
+                       .stock = ""});
   d.decompose = decompose;
   d.agreement = Agreement::kReassociated;
   return {d};

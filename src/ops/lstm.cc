@@ -34,7 +34,8 @@ Layers read(Cell cell, const Call& c) {
   if (c.flag("train") && c.f("dropout") != 0) c.error("[rnn.3] dropout; export the model in eval mode");
   if (l.layers < 1 || l.layers > 1024) c.error(fmt::format("[rnn.4] {} layers", l.layers));
   if (c.failed()) return l;
-  const int64_t cells = l.layers * l.directions, plain = l.biases ? 4 : 2, count = static_cast<int64_t>(l.params.size());
+  const int64_t cells = l.layers * l.directions, plain = l.biases ? 4 : 2,
+                count = static_cast<int64_t>(l.params.size());
   l.projected = cell == Cell::kLstm && count == cells * (plain + 1);
   l.per_cell = plain + (l.projected ? 1 : 0);
   if (count != cells * l.per_cell) c.error(fmt::format("[rnn.4] {} parameters for {} cells", count, cells));
@@ -43,7 +44,8 @@ Layers read(Cell cell, const Call& c) {
   l.batch = x.shape[l.batch_first ? 0 : 1];
   l.in = x.shape.back();
   const Shape &w_hh = c.type(l.params[1]).shape, &w_ih = c.type(l.params[0]).shape;
-  if (w_hh.size() != 2 || w_ih.size() != 2 || !w_hh[0].is_constant() || !w_hh[1].is_constant() || !w_ih[1].is_constant()) {
+  if (w_hh.size() != 2 || w_ih.size() != 2 || !w_hh[0].is_constant() || !w_hh[1].is_constant() ||
+      !w_ih[1].is_constant()) {
     c.error("[rnn.5] weights must be matrices of known size");
     return l;
   }
@@ -51,12 +53,14 @@ Layers read(Cell cell, const Call& c) {
   l.state = w_hh[1];
   for (int64_t k = 0; k < cells; ++k) {
     const int64_t wide = k < l.directions ? l.in.maybe().value_or(w_ih[1].value()) : l.state.value() * l.directions;
-    std::vector<std::vector<int64_t>> want{{gates_of(cell) * l.hidden, wide}, {gates_of(cell) * l.hidden, l.state.value()}};
+    std::vector<std::vector<int64_t>> want{{gates_of(cell) * l.hidden, wide},
+                                           {gates_of(cell) * l.hidden, l.state.value()}};
     if (l.biases) want.insert(want.end(), 2, {gates_of(cell) * l.hidden});
     if (l.projected) want.push_back({l.state.value(), l.hidden});
     for (int64_t p = 0; p < l.per_cell; ++p) {
       const int operand = l.params[static_cast<size_t>(k * l.per_cell + p)];
-      if (operand < 0 || c.type(operand).dtype != x.dtype || !ir::is_static(c.type(operand).shape) || ir::static_sizes(c.type(operand).shape) != want[static_cast<size_t>(p)]) {
+      if (operand < 0 || c.type(operand).dtype != x.dtype || !ir::is_static(c.type(operand).shape) ||
+          ir::static_sizes(c.type(operand).shape) != want[static_cast<size_t>(p)]) {
         c.error(fmt::format("[rnn.5] parameter {} of cell {} has the wrong type", p, k));
         return l;
       }
@@ -88,7 +92,9 @@ Result<Types> rule(Cell cell, const Call& c) {
 
 CellWeights weights(const Layers& l, int64_t cell, std::span<const ir::Tensor> in) {
   CellWeights w;
-  const auto param = [&](int64_t p) -> const ir::Tensor& { return in[static_cast<size_t>(l.params[static_cast<size_t>(cell * l.per_cell + p)])]; };
+  const auto param = [&](int64_t p) -> const ir::Tensor& {
+    return in[static_cast<size_t>(l.params[static_cast<size_t>(cell * l.per_cell + p)])];
+  };
   w.w_ih = to_doubles(param(0));
   w.w_hh = to_doubles(param(1));
   if (l.biases) w.b_ih = to_doubles(param(2)), w.b_hh = to_doubles(param(3));
@@ -107,7 +113,8 @@ Result<void> whole(Cell cell, const Call& c, std::span<const ir::Tensor> in, std
   if (l.batch_first) xt = permuted_view(xt, std::vector<int64_t>{1, 0, 2});
   std::vector<double> x = to_doubles(xt);  // [time, batch, width]
   int64_t width = l.in.value();
-  const std::vector<double> h0 = to_doubles(in[static_cast<size_t>(l.h0)]), c0 = l.c0 >= 0 ? to_doubles(in[static_cast<size_t>(l.c0)]) : std::vector<double>();
+  const std::vector<double> h0 = to_doubles(in[static_cast<size_t>(l.h0)]),
+                            c0 = l.c0 >= 0 ? to_doubles(in[static_cast<size_t>(l.c0)]) : std::vector<double>();
   std::vector<double> hn(h0.size()), cn(c0.size());
   for (int64_t layer = 0; layer < l.layers; ++layer) {
     const int64_t wide = state * l.directions;
@@ -116,14 +123,17 @@ Result<void> whole(Cell cell, const Call& c, std::span<const ir::Tensor> in, std
       const int64_t k = layer * l.directions + d;
       const CellWeights w = weights(l, k, in);
       const auto slice = [&](const std::vector<double>& v, int64_t n) {
-        return v.empty() ? std::vector<double>() : std::vector<double>(v.begin() + static_cast<ptrdiff_t>(k * batch * n), v.begin() + static_cast<ptrdiff_t>((k + 1) * batch * n));
+        return v.empty() ? std::vector<double>()
+                         : std::vector<double>(v.begin() + static_cast<ptrdiff_t>(k * batch * n),
+                                               v.begin() + static_cast<ptrdiff_t>((k + 1) * batch * n));
       };
       std::vector<double> h = slice(h0, state), cs = slice(c0, l.hidden);
       for (int64_t i = 0; i < time; ++i) {
         const int64_t t = d == 0 ? i : time - 1 - i;
         step(cell, w, batch, x.data() + t * batch * width, h, cs);
         for (int64_t r = 0; r < batch; ++r)
-          std::copy_n(h.begin() + static_cast<ptrdiff_t>(r * state), state, y.begin() + static_cast<ptrdiff_t>((t * batch + r) * wide + d * state));
+          std::copy_n(h.begin() + static_cast<ptrdiff_t>(r * state), state,
+                      y.begin() + static_cast<ptrdiff_t>((t * batch + r) * wide + d * state));
       }
       std::copy(h.begin(), h.end(), hn.begin() + static_cast<ptrdiff_t>(k * batch * state));
       std::copy(cs.begin(), cs.end(), cn.begin() + static_cast<ptrdiff_t>(k * batch * (cs.empty() ? 0 : l.hidden)));
@@ -135,7 +145,8 @@ Result<void> whole(Cell cell, const Call& c, std::span<const ir::Tensor> in, std
     std::vector<double> y(x.size());
     for (int64_t t = 0; t < time; ++t)
       for (int64_t r = 0; r < batch; ++r)
-        std::copy_n(x.begin() + static_cast<ptrdiff_t>((t * batch + r) * width), width, y.begin() + static_cast<ptrdiff_t>((r * time + t) * width));
+        std::copy_n(x.begin() + static_cast<ptrdiff_t>((t * batch + r) * width), width,
+                    y.begin() + static_cast<ptrdiff_t>((r * time + t) * width));
     x = std::move(y);
   }
   assign(out[0], x);
@@ -151,7 +162,8 @@ Result<std::vector<ir::Value*>> decompose(Cell cell, const ir::Node& n, Builder&
   const Call c = Call::of(n);
   const Layers l = read(cell, c);
   if (c.failed()) return fail(Code::kInternal, "{}: {}", n.name(), *c.failed());
-  if (!l.time.is_constant() || l.time.value() < 1 || l.time.value() * l.layers * l.directions > kMostSteps) return std::vector<ir::Value*>{};
+  if (!l.time.is_constant() || l.time.value() < 1 || l.time.value() * l.layers * l.directions > kMostSteps)
+    return std::vector<ir::Value*>{};
   const int64_t time = l.time.value(), axis = l.batch_first ? 1 : 0;
   const auto operand = [&](int k) { return const_cast<ir::Value*>(c.value(k)); };
   ir::Value* x = operand(l.x);
@@ -189,10 +201,15 @@ Result<std::vector<ir::Value*>> decompose(Cell cell, const ir::Node& n, Builder&
 
 OpDef layered(std::string op, Cell cell) {
   OpDef d;
-  d.schema_text = fmt::format("aten::{}.input(Tensor input, Tensor{} hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, "
-                              "bool batch_first) -> (Tensor, Tensor{})", op, cell == Cell::kLstm ? "[]" : "", cell == Cell::kLstm ? ", Tensor" : "");
+  d.schema_text = fmt::format(
+      "aten::{}.input(Tensor input, Tensor{} hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool "
+      "train, bool bidirectional, "
+      "bool batch_first) -> (Tensor, Tensor{})",
+      op, cell == Cell::kLstm ? "[]" : "", cell == Cell::kLstm ? ", Tensor" : "");
   d.infer = [cell](const Call& c) { return rule(cell, c); };
-  d.whole = [cell](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) { return whole(cell, c, in, out); };
+  d.whole = [cell](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+    return whole(cell, c, in, out);
+  };
   d.decompose = [cell](const ir::Node& n, Builder& b) { return decompose(cell, n, b); };
   d.agreement = Agreement::kApproximate;
   return d;
@@ -213,12 +230,16 @@ One read_cell(Cell cell, const Call& c) {
   if (o.h < 0 || (cell == Cell::kLstm && o.c < 0)) c.error("[rnn.1] initial states are missing");
   if (x.rank() < 1 || x.rank() > 2 || wi.rank() != 2 || wh.rank() != 2) c.error("[rnn.2] ranks do not fit a cell");
   if (c.failed()) return o;
-  if (!is_float(x.dtype) || !wh.shape[0].is_constant() || !ir::is_static(wi.shape) || !ir::is_static(wh.shape)) c.error("[rnn.2] not a float cell of known size");
+  if (!is_float(x.dtype) || !wh.shape[0].is_constant() || !ir::is_static(wi.shape) || !ir::is_static(wh.shape))
+    c.error("[rnn.2] not a float cell of known size");
   if (c.failed()) return o;
   o.hidden = wh.shape[0].value() / gates_of(cell);
-  bool ok = !differ(x.shape.back(), wi.shape[1]) && wi.shape[0].value() == gates_of(cell) * o.hidden && wh.shape[1].value() == o.hidden && wi.shape[0] == wh.shape[0];
+  bool ok = !differ(x.shape.back(), wi.shape[1]) && wi.shape[0].value() == gates_of(cell) * o.hidden &&
+            wh.shape[1].value() == o.hidden && wi.shape[0] == wh.shape[0];
   for (int k : {o.h, o.c})
-    if (k >= 0) ok = ok && c.type(k).rank() == x.rank() && !differ(c.type(k).shape.back(), o.hidden) && (!o.batched || !differ(c.type(k).shape[0], x.shape[0]));
+    if (k >= 0)
+      ok = ok && c.type(k).rank() == x.rank() && !differ(c.type(k).shape.back(), o.hidden) &&
+           (!o.batched || !differ(c.type(k).shape[0], x.shape[0]));
   for (const char* p : {"b_ih", "b_hh"})
     if (c.operand(p) >= 0) ok = ok && c.tensor(p).rank() == 1 && !differ(c.tensor(p).shape[0], wi.shape[0]);
   for (size_t k = 0; k < c.num_operands(); ++k) ok = ok && c.type(static_cast<int>(k)).dtype == x.dtype;
@@ -228,8 +249,9 @@ One read_cell(Cell cell, const Call& c) {
 
 OpDef single(std::string op, Cell cell) {
   OpDef d;
-  d.schema_text = fmt::format("aten::{}(Tensor input, Tensor{} hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {}", op,
-                              cell == Cell::kLstm ? "[]" : "", cell == Cell::kLstm ? "(Tensor, Tensor)" : "Tensor");
+  d.schema_text = fmt::format(
+      "aten::{}(Tensor input, Tensor{} hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {}", op,
+      cell == Cell::kLstm ? "[]" : "", cell == Cell::kLstm ? "(Tensor, Tensor)" : "Tensor");
   d.infer = [cell](const Call& c) -> Result<Types> {
     const One o = read_cell(cell, c);
     if (c.failed()) return Types{};
@@ -266,7 +288,8 @@ OpDef single(std::string op, Cell cell) {
 }  // namespace
 
 std::vector<OpDef> define_lstm() {
-  return {layered("lstm", Cell::kLstm), layered("gru", Cell::kGru), layered("rnn_tanh", Cell::kTanh), layered("rnn_relu", Cell::kRelu),
-          single("lstm_cell", Cell::kLstm), single("gru_cell", Cell::kGru), single("rnn_tanh_cell", Cell::kTanh), single("rnn_relu_cell", Cell::kRelu)};
+  return {layered("lstm", Cell::kLstm),         layered("gru", Cell::kGru),          layered("rnn_tanh", Cell::kTanh),
+          layered("rnn_relu", Cell::kRelu),     single("lstm_cell", Cell::kLstm),    single("gru_cell", Cell::kGru),
+          single("rnn_tanh_cell", Cell::kTanh), single("rnn_relu_cell", Cell::kRelu)};
 }
 }  // namespace edgewright::ops

@@ -11,7 +11,8 @@ namespace {
 
 // [masked_select.1] mask is bool.
 void check_mask(const Call& c) {
-  if (!is_bool(c.tensor("mask").dtype)) c.error(fmt::format("[masked_select.1] mask is {}, not bool", name(c.tensor("mask").dtype)));
+  if (!is_bool(c.tensor("mask").dtype))
+    c.error(fmt::format("[masked_select.1] mask is {}, not bool", name(c.tensor("mask").dtype)));
 }
 Result<Types> infer_select(const Call& c) {
   check_mask(c);
@@ -65,7 +66,8 @@ Result<void> whole_nonzero(const Call& c, std::span<const ir::Tensor> in, std::s
 Result<Types> infer_scatter(const Call& c) {
   check_mask(c);
   const TensorType& t = c.tensor("self");
-  if (c.tensor("source").dtype != t.dtype) c.error(fmt::format("[masked_scatter.1] source is {}, self {}", name(c.tensor("source").dtype), name(t.dtype)));
+  if (c.tensor("source").dtype != t.dtype)
+    c.error(fmt::format("[masked_scatter.1] source is {}, self {}", name(c.tensor("source").dtype), name(t.dtype)));
   return Types{TensorType{t.dtype, broadcast(c, t.shape, c.tensor("mask").shape)}};
 }
 Result<void> whole_scatter(const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
@@ -92,8 +94,8 @@ Result<void> whole_scatter(const Call& c, std::span<const ir::Tensor> in, std::s
   return {};
 }
 
-OpDef named(const char* schema, Result<Types> (*infer)(const Call&), Result<void> (*whole)(const Call&, std::span<const ir::Tensor>, std::span<ir::Tensor>),
-            const char* stock) {
+OpDef named(const char* schema, Result<Types> (*infer)(const Call&),
+            Result<void> (*whole)(const Call&, std::span<const ir::Tensor>, std::span<ir::Tensor>), const char* stock) {
   OpDef d;
   d.schema_text = schema;
   d.infer = infer;
@@ -105,9 +107,11 @@ OpDef named(const char* schema, Result<Types> (*infer)(const Call&), Result<void
 }  // namespace
 
 std::vector<OpDef> define_masked_select() {
-  return {named("aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_select, whole_select, "aten::masked_select.out"),
+  return {named("aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_select, whole_select,
+                "aten::masked_select.out"),
           named("aten::nonzero(Tensor self) -> Tensor", infer_nonzero, whole_nonzero, "aten::nonzero.out"),
-          named("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_scatter, whole_scatter, "aten::masked_scatter.out")};
+          named("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_scatter, whole_scatter,
+                "aten::masked_scatter.out")};
 }
 
 }  // namespace edgewright::ops

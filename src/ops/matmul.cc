@@ -24,7 +24,8 @@ Contraction make(const Call& c) {
   const auto side = [&](int operand, const Shape& s) {
     Side r{operand, {}};
     const size_t own = batch_of(s).size();
-    for (size_t d = 0; d < own; ++d) r.from.push_back(s[d] == Dim(1) ? Side::kFirst : static_cast<int>(batch - own + d));
+    for (size_t d = 0; d < own; ++d)
+      r.from.push_back(s[d] == Dim(1) ? Side::kFirst : static_cast<int>(batch - own + d));
     return r;
   };
   Contraction r{.dtype = a.dtype, .a = side(0, a.shape), .b = side(1, b.shape), .inner = {a.shape.back().value()}};
@@ -72,7 +73,8 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   };
   const auto flat = [&](ir::Value* v, const Shape& s) -> ir::Value* {
     const Shape& other = v == x ? ys : xs;
-    if (s.size() == 3 && rank == 3 && (s[0] == other[other.size() - 3] || other.size() < 3 || other[0] == Dim(1))) return v;
+    if (s.size() == 3 && rank == 3 && (s[0] == other[other.size() - 3] || other.size() < 3 || other[0] == Dim(1)))
+      return v;
     ir::ArgList sizes;
     bool same = s.size() == rank;
     for (size_t d = 0; d + 2 < rank; ++d) {

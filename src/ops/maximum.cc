@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_maximum() {
-  return {with_lower(binary("aten::maximum(Tensor self, Tensor other) -> Tensor", Formula::both<2>([](auto a, auto b) { return num::maximum(a, b); }), "aten::maximum.out"),
+  return {with_lower(binary("aten::maximum(Tensor self, Tensor other) -> Tensor",
+                            Formula::both<2>([](auto a, auto b) { return num::maximum(a, b); }), "aten::maximum.out"),
                      lower_binary(XnnBinary::kMaximum))};
 }
 

@@ -14,18 +14,23 @@ size_t median_at(std::span<const R> x) {
   std::vector<size_t> order(x.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto key = [&](size_t i) {
-    if constexpr (std::is_same_v<R, int64_t>) return x[i];
-    else return value(x[i]);
+    if constexpr (std::is_same_v<R, int64_t>)
+      return x[i];
+    else
+      return value(x[i]);
   };
   const auto middle = order.begin() + static_cast<ptrdiff_t>((x.size() - 1) / 2);
-  std::nth_element(order.begin(), middle, order.end(), [&](size_t a, size_t b) { return key(a) < key(b) || (key(a) == key(b) && a < b); });
+  std::nth_element(order.begin(), middle, order.end(),
+                   [&](size_t a, size_t b) { return key(a) < key(b) || (key(a) == key(b) && a < b); });
   return *middle;
 }
 template <class R>
 R median(std::span<const R> x) {
   if (x.empty()) {
-    if constexpr (std::is_same_v<R, int64_t>) return 0;
-    else return R(NAN);
+    if constexpr (std::is_same_v<R, int64_t>)
+      return 0;
+    else
+      return R(NAN);
   }
   R m = x[median_at(x)];
   // Any of the elements may be the one that is chosen after rounding: no error is larger than the largest.
@@ -39,7 +44,9 @@ Fold fold(size_t r) {
     return Fold{}
         .ints([](std::span<const int64_t> x) { return x.empty() ? 0 : static_cast<int64_t>(median_at(x)); })
         .tests([](std::span<const double> x) { return x.empty() ? 0 : static_cast<int64_t>(median_at(x)); });
-  return Fold{}.floats([]<class R>(std::span<const R> x) { return median(x); }).ints([](std::span<const int64_t> x) { return median(x); });
+  return Fold{}.floats([]<class R>(std::span<const R> x) { return median(x); }).ints([](std::span<const int64_t> x) {
+    return median(x);
+  });
 }
 
 OpDef definition(std::string schema, size_t results) {
@@ -51,12 +58,15 @@ OpDef definition(std::string schema, size_t results) {
     const FoldedDims dims = dims_of(c);
     if (c.failed()) return Types{};
     for (int64_t d : dims.folded)
-      if (x.shape[static_cast<size_t>(d)] == Dim(0) && (results == 2 || !is_float(x.dtype))) c.error("[median.2] the dim is empty");
+      if (x.shape[static_cast<size_t>(d)] == Dim(0) && (results == 2 || !is_float(x.dtype)))
+        c.error("[median.2] the dim is empty");
     Types t{TensorType{x.dtype, dims.shape(x.shape)}};
     if (results == 2) t.push_back(TensorType{DType::i64, dims.shape(x.shape)});
     return t;
   };
-  d.eval = [](const Call& c, size_t r) { return fold_point(c, dims_of(c), fold(r), c.type(0).dtype, r == 0 ? c.type(0).dtype : DType::i64); };
+  d.eval = [](const Call& c, size_t r) {
+    return fold_point(c, dims_of(c), fold(r), c.type(0).dtype, r == 0 ? c.type(0).dtype : DType::i64);
+  };
   d.whole = [](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
     for (size_t r = 0; r < out.size(); ++r) fold_whole(dims_of(c), fold(r), c.type(0).dtype, in[0], out[r]);
     return {};
@@ -72,7 +82,8 @@ std::vector<OpDef> define_median() {
     if (ir::numel(n.arg("self").value()->tensor()->shape) == Dim(0)) return std::vector<ir::Value*>{};
     return b.done({b("aten.median.dim", {b("aten.view", {n.arg("self"), ir::Arg::ints({-1})}), 0})});
   };
-  OpDef dim = definition("aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", 2);
+  OpDef dim =
+      definition("aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", 2);
   // The (n + 1) / 2 smallest in order end with it; a NaN, which would come last, is looked for apart.
   dim.decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     const Call c = Call::of(n);

@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_minimum() {
-  return {with_lower(binary("aten::minimum(Tensor self, Tensor other) -> Tensor", Formula::both<2>([](auto a, auto b) { return num::minimum(a, b); }), "aten::minimum.out"),
+  return {with_lower(binary("aten::minimum(Tensor self, Tensor other) -> Tensor",
+                            Formula::both<2>([](auto a, auto b) { return num::minimum(a, b); }), "aten::minimum.out"),
                      lower_binary(XnnBinary::kMinimum))};
 }
 

@@ -11,7 +11,8 @@ std::vector<int64_t> perm_of(const Call& c) {
   const int64_t rank = static_cast<int64_t>(c.tensor("self").rank());
   const auto from = c.axes("source", rank, false), to = c.axes("destination", rank, false);
   std::vector<int64_t> p(static_cast<size_t>(rank), -1);
-  if (from.size() != to.size()) c.error(fmt::format("[movedim.1] {} sources for {} destinations", from.size(), to.size()));
+  if (from.size() != to.size())
+    c.error(fmt::format("[movedim.1] {} sources for {} destinations", from.size(), to.size()));
   for (size_t i = 0; i < std::min(from.size(), to.size()); ++i) p[static_cast<size_t>(to[i])] = from[i];
   int64_t next = 0;
   for (int64_t& d : p) {

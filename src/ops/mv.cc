@@ -33,7 +33,8 @@ OpDef dot(std::string schema) {
   });
   d.decompose = [](const ir::Node& n, Builder& b) -> Values {
     ir::Value* row = b("aten.unsqueeze", {n.args()[0], 0});
-    return b.done({b("aten.squeeze.dims", {b("aten.mm", {row, b("aten.unsqueeze", {n.args()[1], 1})}), ir::Arg::ints({0, 1})})});
+    return b.done(
+        {b("aten.squeeze.dims", {b("aten.mm", {row, b("aten.unsqueeze", {n.args()[1], 1})}), ir::Arg::ints({0, 1})})});
   };
   return d;
 }
@@ -42,7 +43,8 @@ OpDef dot(std::string schema) {
 
 std::vector<OpDef> define_mv() {
   OpDef mv = contraction("aten::mv(Tensor self, Tensor vec) -> Tensor", infer_mv, [](const Call& c) {
-    return Contraction{.dtype = c.type(0).dtype, .a = {0, {0, ~0}}, .b = {1, {~0}}, .inner = {c.type(0).shape[1].value()}};
+    return Contraction{
+        .dtype = c.type(0).dtype, .a = {0, {0, ~0}}, .b = {1, {~0}}, .inner = {c.type(0).shape[1].value()}};
   });
   mv.decompose = [](const ir::Node& n, Builder& b) -> Values {
     return b.done({b("aten.squeeze.dim", {b("aten.mm", {n.arg("self"), b("aten.unsqueeze", {n.arg("vec"), 1})}), 1})});
@@ -53,6 +55,7 @@ std::vector<OpDef> define_mv() {
   outer.decompose = [](const ir::Node& n, Builder& b) -> Values {
     return b.done({b("aten.mul.Tensor", {b("aten.unsqueeze", {n.arg("self"), 1}), n.arg("vec2")})});
   };
-  return {mv, dot("aten::dot(Tensor self, Tensor tensor) -> Tensor"), dot("aten::vdot(Tensor self, Tensor other) -> Tensor"), outer};
+  return {mv, dot("aten::dot(Tensor self, Tensor tensor) -> Tensor"),
+          dot("aten::vdot(Tensor self, Tensor other) -> Tensor"), outer};
 }
 }  // namespace edgewright::ops

@@ -53,10 +53,13 @@ std::vector<OpDef> define_norm() {
     d.agreement = Agreement::kReassociated;
     all.push_back(std::move(d));
   };
-  add("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", false);
+  add("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+      "dtype=None) -> Tensor",
+      false);
   add("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", true);
   add("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", false);
-  add("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", false);
+  add("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
+      false);
   add("aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", true);
   return all;
 }

@@ -10,7 +10,8 @@ std::vector<OpDef> define_one_hot() {
   d.infer = [](const Call& c) -> Result<Types> {
     TensorType t = c.type(0);
     const Dim n = c.dim("num_classes");
-    if (t.dtype != DType::i64 || (n.is_constant() && n.value() < 1)) return fail(Code::kUnsupported, "[one_hot.1] self is {}, {} classes", name(t.dtype), n.str());
+    if (t.dtype != DType::i64 || (n.is_constant() && n.value() < 1))
+      return fail(Code::kUnsupported, "[one_hot.1] self is {}, {} classes", name(t.dtype), n.str());
     t.shape.push_back(n);
     return Types{t};
   };
@@ -19,7 +20,8 @@ std::vector<OpDef> define_one_hot() {
   };
   d.decompose = [](const ir::Node& n, Builder& b) {
     ir::Value* classes = b("aten.arange", {n.arg("num_classes")});
-    return b.done({b("aten._to_copy", {b("aten.eq.Tensor", {b("aten.unsqueeze", {n.arg("self"), -1}), classes}), DType::i64})});
+    return b.done(
+        {b("aten._to_copy", {b("aten.eq.Tensor", {b("aten.unsqueeze", {n.arg("self"), -1}), classes}), DType::i64})});
   };
   return {std::move(d)};
 }

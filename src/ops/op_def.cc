@@ -1,9 +1,9 @@
 #include "ops/op_def.h"
 
-#include "ops/build.h"
-
 #include <mutex>
 #include <unordered_map>
+
+#include "ops/build.h"
 
 namespace edgewright::ops {
 
@@ -73,7 +73,9 @@ const OpDef* find(std::string_view name) {
     slot->name = slot->schema.name = key;
     slot->lower = nullptr;
     slot->stock.clear();
-    slot->decompose = [view = f->second](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> { return b.done(b.multi(view->name, n.args())); };
+    slot->decompose = [view = f->second](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+      return b.done(b.multi(view->name, n.args()));
+    };
   }
   if (!slot) {
     slot = std::make_unique<OpDef>();

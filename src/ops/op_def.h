@@ -96,7 +96,8 @@ struct OpDef : ir::Op {
   // Aliasing: the parameter whose storage every result shares (views), empty for fresh results.
   std::string view_of;
   // For views: the base's new value after result `r` was overwritten by `written`. `base` is the base's present value.
-  std::function<Result<ir::Value*>(const ir::Node& view, size_t r, ir::Value* base, ir::Value* written, Builder&)> scatter_back;
+  std::function<Result<ir::Value*>(const ir::Node& view, size_t r, ir::Value* base, ir::Value* written, Builder&)>
+      scatter_back;
   // In-place ops: the functional op whose result is written to the first (mutated) parameter. Found by name: see find().
   const OpDef* functional = nullptr;
 

@@ -16,10 +16,14 @@ R p_norm(std::span<const R> x, double p) {
   }
   Sum<R> s;
   for (const R& v : x) {
-    if (p == 0) s.add(num::unless_certain(R(num::value(v) != 0 ? 1.0 : 0.0), num::certain(v, 0)));
-    else if (p == 1) s.add(num::abs(v));
-    else if (p == 2) s.add(v * v);
-    else s.add(num::pow(num::abs(v), p));
+    if (p == 0)
+      s.add(num::unless_certain(R(num::value(v) != 0 ? 1.0 : 0.0), num::certain(v, 0)));
+    else if (p == 1)
+      s.add(num::abs(v));
+    else if (p == 2)
+      s.add(v * v);
+    else
+      s.add(num::pow(num::abs(v), p));
   }
   if (p == 0 || p == 1) return s.get();
   return p == 2 ? num::sqrt(s.get()) : num::pow(s.get(), 1 / p);

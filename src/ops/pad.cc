@@ -29,18 +29,25 @@ Result<Types> padded(const Call& c, std::string_view param, Mode mode) {
   const auto pads = sides(c, param, t.rank());
   for (size_t d = 0; d < t.rank() && !c.failed(); ++d) {
     const Dim n = t.shape[d];
-    const auto &[before, after] = pads[d];
+    const auto& [before, after] = pads[d];
     t.shape[d] = n + before + after;
     if (!n.is_constant() || !before.is_constant() || !after.is_constant()) continue;
     const __int128 size = static_cast<__int128>(n.value()) + before.value() + after.value();
     const int64_t most = std::max(before.value(), after.value());
-    if (size < 0 || size > INT64_MAX) c.error(fmt::format("[pad.2] dim {} of size {} with pads {} and {}", d, n.value(), before.value(), after.value()));
+    if (size < 0 || size > INT64_MAX)
+      c.error(
+          fmt::format("[pad.2] dim {} of size {} with pads {} and {}", d, n.value(), before.value(), after.value()));
     if (before == Dim(0) && after == Dim(0)) continue;
-    if (mode == Mode::kReflect && most >= n.value()) c.error(fmt::format("[pad.3] a reflection of {} in a dim of size {}", most, n.value()));
-    if (mode == Mode::kCircular && most > n.value()) c.error(fmt::format("[pad.3] a circular pad of {} in a dim of size {}", most, n.value()));
-    if (mode == Mode::kCircular && n.value() + std::min<int64_t>(before.value(), 0) + std::min<int64_t>(after.value(), 0) < 1) c.error("[pad.3] nothing to go round");
+    if (mode == Mode::kReflect && most >= n.value())
+      c.error(fmt::format("[pad.3] a reflection of {} in a dim of size {}", most, n.value()));
+    if (mode == Mode::kCircular && most > n.value())
+      c.error(fmt::format("[pad.3] a circular pad of {} in a dim of size {}", most, n.value()));
+    if (mode == Mode::kCircular &&
+        n.value() + std::min<int64_t>(before.value(), 0) + std::min<int64_t>(after.value(), 0) < 1)
+      c.error("[pad.3] nothing to go round");
     if (mode != Mode::kConstant && n.value() == 0) c.error("[pad.3] nothing to take a border from");
-    if (mode != Mode::kConstant && size < 1) c.error(fmt::format("[pad.2] dim {} would be left with {} elements", d, static_cast<int64_t>(size)));
+    if (mode != Mode::kConstant && size < 1)
+      c.error(fmt::format("[pad.2] dim {} would be left with {} elements", d, static_cast<int64_t>(size)));
   }
   return Types{t};
 }
@@ -61,7 +68,8 @@ int64_t source(Mode mode, int64_t o, int64_t before, int64_t after, int64_t n) {
 Result<Point> padded_point(const Call& c, std::string_view param, Mode mode, Scalar fill = {}) {
   const TensorType& t = c.tensor("self");
   std::vector<std::pair<int64_t, int64_t>> pads;
-  for (const Side& s : sides(c, param, t.rank())) pads.emplace_back(s.before.maybe().value_or(0), s.after.maybe().value_or(0));
+  for (const Side& s : sides(c, param, t.rank()))
+    pads.emplace_back(s.before.maybe().value_or(0), s.after.maybe().value_or(0));
   return move_point(
       [mode, pads, sizes = ir::static_sizes(t.shape)](Index at, int64_t* in) {
         for (size_t d = 0; d < sizes.size(); ++d)
@@ -83,7 +91,8 @@ Result<void> lower_constant(const ir::Node& n, XnnEmitter& out) {
   bool cut = false, grown = false;
   TensorType t = *v->tensor();
   for (size_t d = 0; d < pads.size(); ++d) {
-    if (!pads[d].before.is_constant() || !pads[d].after.is_constant()) return fail(Code::kKeptOnHost, "pads known only at run time");
+    if (!pads[d].before.is_constant() || !pads[d].after.is_constant())
+      return fail(Code::kKeptOnHost, "pads known only at run time");
     const int64_t b = pads[d].before.value(), a = pads[d].after.value();
     offset.push_back(std::max<int64_t>(-b, 0));
     kept.push_back(t.shape[d].value() + std::min<int64_t>(b, 0) + std::min<int64_t>(a, 0));
@@ -107,7 +116,8 @@ std::function<Result<void>(const ir::Node&, XnnEmitter&)> lower_border(const cha
   return [param, mode](const ir::Node& n, XnnEmitter& out) -> Result<void> {
     const ir::Value* v = self_of(n);
     const auto pads = sides(Call::of(n), param, shape_of(v).size());
-    if (!is_static(shape_of(v)) || !is_static(shape_of(n.result()))) return fail(Code::kKeptOnHost, "XNNPACK's slice needs static sizes");
+    if (!is_static(shape_of(v)) || !is_static(shape_of(n.result())))
+      return fail(Code::kKeptOnHost, "XNNPACK's slice needs static sizes");
     std::vector<size_t> dims;
     for (size_t d = 0; d < pads.size(); ++d)
       if (!(pads[d].before == Dim(0) && pads[d].after == Dim(0))) dims.push_back(d);
@@ -115,7 +125,8 @@ std::function<Result<void>(const ir::Node&, XnnEmitter&)> lower_border(const cha
     TensorType t = *v->tensor();
     for (size_t i = 0; i < dims.size(); ++i) {
       const size_t d = dims[i];
-      const int64_t size = t.shape[d].value(), before = pads[d].before.maybe().value_or(0), after = pads[d].after.maybe().value_or(0), grown = shape_of(n.result())[d].value();
+      const int64_t size = t.shape[d].value(), before = pads[d].before.maybe().value_or(0),
+                    after = pads[d].after.maybe().value_or(0), grown = shape_of(n.result())[d].value();
       std::vector<Cut> cuts;  // runs of consecutive sources
       for (int64_t o = 0; o < grown; ++o) {
         const int64_t from = source(mode, o, before, after, size);
@@ -123,7 +134,8 @@ std::function<Result<void>(const ir::Node&, XnnEmitter&)> lower_border(const cha
           ++cuts.back().length;
         else
           cuts.push_back({from, 1});
-        if (cuts.size() > kMaxSlices) return fail(Code::kKeptOnHost, "the border would take more than {} slices", kMaxSlices);
+        if (cuts.size() > kMaxSlices)
+          return fail(Code::kKeptOnHost, "the border would take more than {} slices", kMaxSlices);
       }
       t.shape[d] = grown;
       const ir::Value* to = i + 1 == dims.size() ? n.result() : out.temporary(t);
@@ -140,8 +152,10 @@ OpDef border(const char* schema, Mode mode, size_t n, const char* stock) {
   d.schema_text = schema;
   d.infer = [mode, n](const Call& c) -> Result<Types> {
     const size_t rank = c.tensor("self").rank();
-    if (rank != n + 1 && rank != n + 2) c.error(fmt::format("[pad.4] self has {} dims, not {} or {}", rank, n + 1, n + 2));
-    if (c.dims("padding").size() != 2 * n) c.error(fmt::format("[pad.1] {} pads where {} are needed", c.dims("padding").size(), 2 * n));
+    if (rank != n + 1 && rank != n + 2)
+      c.error(fmt::format("[pad.4] self has {} dims, not {} or {}", rank, n + 1, n + 2));
+    if (c.dims("padding").size() != 2 * n)
+      c.error(fmt::format("[pad.1] {} pads where {} are needed", c.dims("padding").size(), 2 * n));
     return padded(c, "padding", mode);
   };
   d.eval = [mode](const Call& c, size_t) { return padded_point(c, "padding", mode); };
@@ -166,20 +180,25 @@ Result<Types> infer_pad(const Call& c) {
   const auto mode = mode_of(c);
   const size_t rank = c.tensor("self").rank(), n = c.dims("pad").size() / 2;
   if (mode && *mode != Mode::kConstant) {
-    if (n < 1 || n > 3 || (rank != n + 1 && rank != n + 2)) c.error(fmt::format("[pad.6] mode '{}' with {} pads for {} dims", c.str("mode"), 2 * n, rank));
+    if (n < 1 || n > 3 || (rank != n + 1 && rank != n + 2))
+      c.error(fmt::format("[pad.6] mode '{}' with {} pads for {} dims", c.str("mode"), 2 * n, rank));
     if (c.has("value") && c.f("value") != 0) c.error(fmt::format("[pad.6] mode '{}' takes no value", c.str("mode")));
   }
   return padded(c, "pad", mode.value_or(Mode::kConstant));
 }
-Result<Point> eval_pad(const Call& c, size_t) { return padded_point(c, "pad", mode_of(c).value_or(Mode::kConstant), fill_of(c)); }
+Result<Point> eval_pad(const Call& c, size_t) {
+  return padded_point(c, "pad", mode_of(c).value_or(Mode::kConstant), fill_of(c));
+}
 Result<std::vector<ir::Value*>> by_mode(const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
   const auto mode = mode_of(c);
   const size_t dims = c.dims("pad").size() / 2;
   const ir::Arg x = n.args()[0], pad = n.arg("pad");
-  if (mode == Mode::kConstant) return all(b, {b("aten.constant_pad_nd", {x, pad, n.arg("value").is_none() ? ir::Arg(0) : n.arg("value")})});
+  if (mode == Mode::kConstant)
+    return all(b, {b("aten.constant_pad_nd", {x, pad, n.arg("value").is_none() ? ir::Arg(0) : n.arg("value")})});
   if (mode == Mode::kCircular) return all(b, {b("aten._pad_circular", {x, pad})});
-  return all(b, {b(fmt::format("aten.{}_pad{}d", mode == Mode::kReflect ? "reflection" : "replication", dims), {x, pad})});
+  return all(b,
+             {b(fmt::format("aten.{}_pad{}d", mode == Mode::kReflect ? "reflection" : "replication", dims), {x, pad})});
 }
 
 // A circular pad where XNNPACK does not take it: slices and cat.
@@ -188,9 +207,12 @@ Result<std::vector<ir::Value*>> circular_as_cat(const ir::Node& n, Builder& b) {
   const auto pads = sides(Call::of(n), "pad", shape_of(v).size());
   for (size_t d = 0; d < pads.size(); ++d) {
     const Dim size = shape_of(v)[d];
-    if (!size.is_constant() || !pads[d].before.is_constant() || !pads[d].after.is_constant()) return std::vector<ir::Value*>{};
-    const int64_t k = size.value(), before = pads[d].before.value(), after = pads[d].after.value(), dim = static_cast<int64_t>(d);
-    if (before < 0 || after < 0) v = b("aten.slice.Tensor", {v, dim, std::max<int64_t>(-before, 0), k + std::min<int64_t>(after, 0)});
+    if (!size.is_constant() || !pads[d].before.is_constant() || !pads[d].after.is_constant())
+      return std::vector<ir::Value*>{};
+    const int64_t k = size.value(), before = pads[d].before.value(), after = pads[d].after.value(),
+                  dim = static_cast<int64_t>(d);
+    if (before < 0 || after < 0)
+      v = b("aten.slice.Tensor", {v, dim, std::max<int64_t>(-before, 0), k + std::min<int64_t>(after, 0)});
     const int64_t left = k + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
     if (before > left || after > left) return std::vector<ir::Value*>{};  // more than once around
     std::vector<ir::Value*> parts;
@@ -225,12 +247,18 @@ std::vector<OpDef> define_pad() {
   return {pad,
           constant,
           circular,
-          border("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Mode::kReflect, 1, "aten::reflection_pad1d.out"),
-          border("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Mode::kReflect, 2, "aten::reflection_pad2d.out"),
-          border("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Mode::kReflect, 3, "aten::reflection_pad3d.out"),
-          border("aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Mode::kReplicate, 1, "aten::replication_pad1d.out"),
-          border("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Mode::kReplicate, 2, "aten::replication_pad2d.out"),
-          border("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Mode::kReplicate, 3, "aten::replication_pad3d.out")};
+          border("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Mode::kReflect, 1,
+                 "aten::reflection_pad1d.out"),
+          border("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Mode::kReflect, 2,
+                 "aten::reflection_pad2d.out"),
+          border("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Mode::kReflect, 3,
+                 "aten::reflection_pad3d.out"),
+          border("aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Mode::kReplicate, 1,
+                 "aten::replication_pad1d.out"),
+          border("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Mode::kReplicate, 2,
+                 "aten::replication_pad2d.out"),
+          border("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Mode::kReplicate, 3,
+                 "aten::replication_pad3d.out")};
 }
 
 }  // namespace edgewright::ops

@@ -14,12 +14,16 @@ std::vector<int64_t> perm_of(const Call& c, int64_t rank) {
   }
   return p;
 }
-std::vector<Layout> permute(const Call& c, const Layout& base) { return {permuted(base, perm_of(c, static_cast<int64_t>(base.sizes.size())))}; }
+std::vector<Layout> permute(const Call& c, const Layout& base) {
+  return {permuted(base, perm_of(c, static_cast<int64_t>(base.sizes.size())))};
+}
 
 Result<ir::Value*> back(const ir::Node& n, size_t, ir::Value*, ir::Value* written, Builder& b) {
   return one(b, b("aten.permute", {written, ir::Arg::ints(inverse(perm_of(Call::of(n), rank_of(written))))}));
 }
-Result<void> lower(const ir::Node& n, XnnEmitter& out) { return emit_transpose(out, self_of(n), n.result(), perm_of(Call::of(n), rank_of(self_of(n)))); }
+Result<void> lower(const ir::Node& n, XnnEmitter& out) {
+  return emit_transpose(out, self_of(n), n.result(), perm_of(Call::of(n), rank_of(self_of(n))));
+}
 
 }  // namespace
 

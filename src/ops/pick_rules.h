@@ -36,12 +36,13 @@ inline std::vector<size_t> ranks_of(const Call& c) {
 template <class Pick>
 Result<Point> picked_point(const Call& c, DType t, Pick pick, Scalar fill = {}) {
   if (is_float(t)) {
-    return float_point([pick, fill, ranks = ranks_of(c)](const auto& in, Index at) -> typename std::decay_t<decltype(in)>::F {
-      IndexBuffer x{};
-      const int k = pick(in, at, x.data());
-      if (k < 0) return fill.f;
-      return in.f(k, Index{x.data(), ranks[static_cast<size_t>(k)]});
-    });
+    return float_point([pick, fill, ranks = ranks_of(c)](const auto& in, Index at) ->
+                       typename std::decay_t<decltype(in)>::F {
+                         IndexBuffer x{};
+                         const int k = pick(in, at, x.data());
+                         if (k < 0) return fill.f;
+                         return in.f(k, Index{x.data(), ranks[static_cast<size_t>(k)]});
+                       });
   }
   if (is_int(t) || is_bool(t)) {
     return int_point([pick, fill, ranks = ranks_of(c)](const In& in, Index at) -> int64_t {
@@ -68,7 +69,8 @@ Result<void> picked_whole(const Call& c, std::span<const ir::Tensor> in, ir::Ten
       std::memset(to, 0, width);
     } else {
       const ir::Tensor& from = in[static_cast<size_t>(k)];
-      std::memcpy(to, from.data + from.offset_of(Index{x.data(), from.sizes.size()}) * static_cast<int64_t>(width), width);
+      std::memcpy(to, from.data + from.offset_of(Index{x.data(), from.sizes.size()}) * static_cast<int64_t>(width),
+                  width);
     }
     for (size_t d = at.size(); d-- > 0;) {
       if (++at[d] < out.sizes[d]) break;
@@ -90,7 +92,8 @@ Result<Point> moved_point(const Call& c, DType t, Move move, Scalar fill = {}) {
 // A number as an element of dtype `t` holds it.
 inline Scalar as_element(DType t, Scalar s) {
   if (is_bool(t)) return {ir::ScalarKind::kBool, s.f != 0, s.f != 0 ? 1.0 : 0.0};
-  if (is_int(t) && s.is_float()) return {ir::ScalarKind::kInt, s.f == s.f && std::fabs(s.f) < 0x1p63 ? static_cast<int64_t>(s.f) : INT64_MIN, s.f};
+  if (is_int(t) && s.is_float())
+    return {ir::ScalarKind::kInt, s.f == s.f && std::fabs(s.f) < 0x1p63 ? static_cast<int64_t>(s.f) : INT64_MIN, s.f};
   return s;
 }
 
@@ -103,7 +106,8 @@ inline int64_t checked_index(int64_t r, int64_t n, bool wrap) {
 // "[op.n]" that the operand holds indices: i32 or i64 (or any int where `any_int`).
 inline void check_index_dtype(const Call& c, std::string_view param, const char* label) {
   const DType t = c.tensor(param).dtype;
-  if (t != DType::i64 && t != DType::i32) c.error(fmt::format("{} '{}' holds {}, not i32 or i64", label, param, name(t)));
+  if (t != DType::i64 && t != DType::i32)
+    c.error(fmt::format("{} '{}' holds {}, not i32 or i64", label, param, name(t)));
 }
 
 // An OpDef from a pick made of a concrete call: `make(c) -> pick`.
@@ -113,7 +117,9 @@ OpDef picking(const char* schema, Result<Types> (*infer)(const Call&), Make make
   d.schema_text = schema;
   d.infer = infer;
   d.eval = [make](const Call& c, size_t) { return picked_point(c, c.type(0).dtype, make(c)); };
-  d.whole = [make](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) { return picked_whole(c, in, out[0], IntOperands(in), make(c)); };
+  d.whole = [make](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+    return picked_whole(c, in, out[0], IntOperands(in), make(c));
+  };
   d.stock = stock;
   return d;
 }

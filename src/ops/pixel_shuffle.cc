@@ -11,7 +11,8 @@ using Rewrite = Result<std::vector<ir::Value*>>;
 // [pixel_shuffle.1] At least 3 dims. [pixel_shuffle.2] The factor is positive. [pixel_shuffle.3] It divides what it must.
 int64_t factor(const Call& c, const char* param) {
   const int64_t r = c.i(param);
-  if (c.tensor("self").rank() < 3) c.error(fmt::format("[pixel_shuffle.1] self has {} dims, fewer than 3", c.tensor("self").rank()));
+  if (c.tensor("self").rank() < 3)
+    c.error(fmt::format("[pixel_shuffle.1] self has {} dims, fewer than 3", c.tensor("self").rank()));
   if (r <= 0 || r > 1 << 15) {
     c.error(fmt::format("[pixel_shuffle.2] a factor of {}", r));
     return 1;
@@ -19,7 +20,8 @@ int64_t factor(const Call& c, const char* param) {
   return r;
 }
 void check_divides(const Call& c, const Dim& n, int64_t by) {
-  if (n.is_constant() && n.value() % by != 0) c.error(fmt::format("[pixel_shuffle.3] {} does not divide by {}", n.value(), by));
+  if (n.is_constant() && n.value() % by != 0)
+    c.error(fmt::format("[pixel_shuffle.3] {} does not divide by {}", n.value(), by));
 }
 Result<Types> infer_shuffle(const Call& c) {
   TensorType t = c.tensor("self");
@@ -131,7 +133,8 @@ Rewrite shuffle_channels(const ir::Node& n, Builder& b) {
   return all(b, {b("aten.view", {b("aten.transpose.int", {y, 1, 2}), sizes})});
 }
 
-OpDef named(const char* schema, Result<Types> (*infer)(const Call&), Result<Point> (*eval)(const Call&, size_t), Rewrite (*rewrite)(const ir::Node&, Builder&)) {
+OpDef named(const char* schema, Result<Types> (*infer)(const Call&), Result<Point> (*eval)(const Call&, size_t),
+            Rewrite (*rewrite)(const ir::Node&, Builder&)) {
   OpDef d;
   d.schema_text = schema;
   d.infer = infer;
@@ -144,9 +147,12 @@ OpDef named(const char* schema, Result<Types> (*infer)(const Call&), Result<Poin
 
 std::vector<OpDef> define_pixel_shuffle() {
   return {named("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", infer_shuffle, eval_shuffle, shuffle),
-          named("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", infer_unshuffle, eval_unshuffle, unshuffle),
-          named("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", infer_channels, eval_channels, shuffle_channels),
-          named("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", infer_channels, eval_channels, shuffle_channels)};
+          named("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", infer_unshuffle, eval_unshuffle,
+                unshuffle),
+          named("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", infer_channels, eval_channels,
+                shuffle_channels),
+          named("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", infer_channels, eval_channels,
+                shuffle_channels)};
 }
 
 }  // namespace edgewright::ops

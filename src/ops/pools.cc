@@ -10,7 +10,8 @@ PoolAxis PoolAxis::sliding(const WindowAxis& a, bool count_padding) {
     for (int64_t k = 0; k < a.kernel; ++k)
       if (const int64_t i = a.source(o, k); i >= 0) reads.push_back(i);
     const int64_t start = o * a.stride - a.pad;
-    r.counts.push_back(count_padding ? std::min(start + a.kernel, a.in + a.pad) - start : static_cast<int64_t>(reads.size()));
+    r.counts.push_back(count_padding ? std::min(start + a.kernel, a.in + a.pad) - start
+                                     : static_cast<int64_t>(reads.size()));
     r.reads.push_back(std::move(reads));
   }
   return r;
@@ -42,8 +43,10 @@ void each_read(const Pool& p, const int64_t* o, F f) {
   const auto rec = [&](auto&& self, size_t d, int64_t flat) -> void {
     for (const int64_t i : *reads[d]) {
       const int64_t at = flat * p.axes[d].in + i;
-      if (d + 1 == n) f(at);
-      else self(self, d + 1, at);
+      if (d + 1 == n)
+        f(at);
+      else
+        self(self, d + 1, at);
     }
   };
   rec(rec, 0, 0);
@@ -63,7 +66,8 @@ void place(const Pool& p, int64_t flat, int64_t* index) {
 }
 template <class R>
 R lowest(DType t) {
-  if constexpr (!std::is_same_v<R, int64_t>) return R(-INFINITY);
+  if constexpr (!std::is_same_v<R, int64_t>)
+    return R(-INFINITY);
   else {
     if (is_bool(t) || t == DType::u8 || t == DType::u16 || t == DType::u32 || t == DType::u64) return 0;
     return t == DType::i64 ? INT64_MIN : -(int64_t{1} << (8 * size_of(t) - 1));
@@ -72,8 +76,10 @@ R lowest(DType t) {
 // What replaces the best so far: anything larger, and every NaN.
 template <class R>
 bool takes_over(const R& x, const R& best) {
-  if constexpr (std::is_same_v<R, int64_t>) return x > best;
-  else return num::value(x) > num::value(best) || num::value(x) != num::value(x);
+  if constexpr (std::is_same_v<R, int64_t>)
+    return x > best;
+  else
+    return num::value(x) > num::value(best) || num::value(x) != num::value(x);
 }
 
 template <class R, class I>
@@ -94,8 +100,10 @@ struct Split {
 Split split(const Pool& p, const std::vector<int64_t>& sizes) {
   Split s;
   for (size_t d = 0; d < sizes.size(); ++d)
-    if (d < p.first) s.outer *= sizes[d];
-    else if (d >= p.first + p.axes.size()) s.inner *= sizes[d];
+    if (d < p.first)
+      s.outer *= sizes[d];
+    else if (d >= p.first + p.axes.size())
+      s.inner *= sizes[d];
   for (const PoolAxis& a : p.axes) {
     s.in *= a.in;
     s.out_sizes.push_back(static_cast<int64_t>(a.reads.size()));
@@ -121,8 +129,10 @@ Point max_pool_point(DType t, const Pool& p) {
     R best = lowest<R>(t);
     bool first = true;
     each_element<R>(p, in, at, [&](int64_t, R x) {
-      if constexpr (std::is_same_v<R, int64_t>) best = std::max(best, x);
-      else best = first ? x : num::maximum(best, x);
+      if constexpr (std::is_same_v<R, int64_t>)
+        best = std::max(best, x);
+      else
+        best = first ? x : num::maximum(best, x);
       first = false;
     });
     return clamped(best, p.min, p.max);
@@ -148,7 +158,9 @@ Point avg_pool_point(DType, const Pool& p) {
     each_element<R>(p, in, at, [&](int64_t, R x) { sum.add(x); });
     if constexpr (std::is_same_v<R, Bounded>)
       if (sum.n == 0) return R(0);
-    return clamped(sum.get() / R(static_cast<double>(std::max<int64_t>(count(p, at.data() + p.first), p.divisor ? *p.divisor : 1))), p.min, p.max);
+    return clamped(sum.get() / R(static_cast<double>(
+                                   std::max<int64_t>(count(p, at.data() + p.first), p.divisor ? *p.divisor : 1))),
+                   p.min, p.max);
   });
 }
 
@@ -169,7 +181,8 @@ void max_pool_whole(const Pool& p, const ir::Tensor& in, ir::Tensor& out, ir::Te
           if (indices) where[at] = flat;
         }
       });
-      for (int64_t c = 0; c < s.inner; ++c) y[static_cast<size_t>(to + c)] = clamped(y[static_cast<size_t>(to + c)], p.min, p.max);
+      for (int64_t c = 0; c < s.inner; ++c)
+        y[static_cast<size_t>(to + c)] = clamped(y[static_cast<size_t>(to + c)], p.min, p.max);
     });
     assign(out, y);
     if (indices) {
@@ -202,11 +215,14 @@ PoolArgs pool_args(const Call& c, size_t spatial) {
   a.kernel = spatial_ints(c, "kernel_size", spatial);
   a.stride = c.ints("stride").empty() ? a.kernel : spatial_ints(c, "stride", spatial);
   a.padding = spatial_ints(c, "padding", spatial);
-  a.dilation = c.op().schema.index_of("dilation") >= 0 ? spatial_ints(c, "dilation", spatial) : std::vector<int64_t>(spatial, 1);
+  a.dilation =
+      c.op().schema.index_of("dilation") >= 0 ? spatial_ints(c, "dilation", spatial) : std::vector<int64_t>(spatial, 1);
   a.ceil_mode = c.flag("ceil_mode");
   for (size_t d = 0; d < spatial; ++d) {
-    if (a.kernel[d] < 1 || a.stride[d] < 1 || a.dilation[d] < 1) c.error("[pool.1] kernel, stride and dilation must be positive");
-    else if (a.padding[d] < 0 || a.padding[d] > ((a.kernel[d] - 1) * a.dilation[d] + 1) / 2) c.error("[pool.1] padding must not be negative or more than half the kernel");
+    if (a.kernel[d] < 1 || a.stride[d] < 1 || a.dilation[d] < 1)
+      c.error("[pool.1] kernel, stride and dilation must be positive");
+    else if (a.padding[d] < 0 || a.padding[d] > ((a.kernel[d] - 1) * a.dilation[d] + 1) / 2)
+      c.error("[pool.1] padding must not be negative or more than half the kernel");
   }
   const int64_t rank = c.rank("self"), s = static_cast<int64_t>(spatial);
   if (rank != s + 1 && rank != s + 2) c.error(fmt::format("[pool.2] input has rank {}", rank));
@@ -217,8 +233,10 @@ Shape pool_shape(const Call& c, const PoolArgs& a) {
   if (c.failed()) return s;
   const size_t first = s.size() - a.kernel.size();
   for (size_t d = 0; d < a.kernel.size(); ++d) {
-    s[first + d] = window_output(s[first + d], a.kernel[d], a.stride[d], a.padding[d], a.padding[d], a.dilation[d], a.ceil_mode);
-    if (s[first + d].is_constant() && s[first + d].value() < 1) c.error("[pool.3] the window is larger than the padded input");
+    s[first + d] =
+        window_output(s[first + d], a.kernel[d], a.stride[d], a.padding[d], a.padding[d], a.dilation[d], a.ceil_mode);
+    if (s[first + d].is_constant() && s[first + d].value() < 1)
+      c.error("[pool.3] the window is larger than the padded input");
   }
   return s;
 }
@@ -229,7 +247,9 @@ Pool sliding_pool(const Call& c, const PoolArgs& a, bool count_padding) {
   const Shape& in = c.type(0).shape;
   p.first = in.size() - a.kernel.size();
   for (size_t d = 0; d < a.kernel.size(); ++d)
-    p.axes.push_back(PoolAxis::sliding({in[p.first + d].value(), out[p.first + d].value(), a.kernel[d], a.stride[d], a.padding[d], a.dilation[d]}, count_padding));
+    p.axes.push_back(PoolAxis::sliding(
+        {in[p.first + d].value(), out[p.first + d].value(), a.kernel[d], a.stride[d], a.padding[d], a.dilation[d]},
+        count_padding));
   return p;
 }
 

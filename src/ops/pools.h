@@ -26,7 +26,8 @@ struct Pool {
   double min = -INFINITY, max = INFINITY;
 };
 Point max_pool_point(DType t, const Pool& p);
-Point max_pool_index_point(DType t, const Pool& p);  // flat position in the spatial dims; the last NaN, otherwise the first largest
+Point max_pool_index_point(
+    DType t, const Pool& p);  // flat position in the spatial dims; the last NaN, otherwise the first largest
 Point avg_pool_point(DType t, const Pool& p);
 // `indices` may be null.
 void max_pool_whole(const Pool& p, const ir::Tensor& in, ir::Tensor& out, ir::Tensor* indices);

@@ -13,7 +13,9 @@ int64_t int_power(int64_t base, int64_t exponent) {
   return r;
 }
 Formula power() {
-  return floats<2>([](auto x, auto p) { return num::unless_certain(num::pow(x, num::value(p)), num::lo(p) == num::hi(p)); }).ints<2>([](int64_t a, int64_t b) { return int_power(a, b); });
+  return floats<2>(
+             [](auto x, auto p) { return num::unless_certain(num::pow(x, num::value(p)), num::lo(p) == num::hi(p)); })
+      .ints<2>([](int64_t a, int64_t b) { return int_power(a, b); });
 }
 // The exponents that XNNPACK has a node for.
 Result<void> lower(const ir::Node& n, XnnEmitter& x) {
@@ -36,11 +38,18 @@ Result<void> lower(const ir::Node& n, XnnEmitter& x) {
 
 std::vector<OpDef> define_pow() {
   const auto of = [](const char* schema, const char* stock) {
-    return elementwise({.schema = schema, .slots = {"self", "exponent"}, .rule = Rule::kPromote, .formula = power(), .choose = {}, .stock = stock});
+    return elementwise({.schema = schema,
+                        .slots = {"self", "exponent"},
+                        .rule = Rule::kPromote,
+                        .formula = power(),
+                        .choose = {},
+                        .stock = stock});
   };
-  return {of("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "aten::pow.Tensor_Tensor_out"),
-          with_lower(of("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "aten::pow.Tensor_Scalar_out"), lower, Agreement::kReassociated),
-          of("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", "aten::pow.Scalar_out")};
+  return {
+      of("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "aten::pow.Tensor_Tensor_out"),
+      with_lower(of("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "aten::pow.Tensor_Scalar_out"),
+                 lower, Agreement::kReassociated),
+      of("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", "aten::pow.Scalar_out")};
 }
 
 }  // namespace edgewright::ops

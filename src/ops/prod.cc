@@ -26,8 +26,16 @@ std::pair<DType, DType> dtypes(const Call& c) {
 }  // namespace
 
 std::vector<OpDef> define_prod() {
-  return {reduction({.schema = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", .dtypes = dtypes, .fold = fold, .stock = "aten::prod.out", .over_all = true}),
-          reduction({.schema = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-                     .dtypes = dtypes, .fold = fold, .stock = "aten::prod.int_out"})};
+  return {reduction({.schema = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                     .dtypes = dtypes,
+                     .fold = fold,
+                     .stock = "aten::prod.out",
+                     .over_all = true}),
+          reduction(
+              {.schema =
+                   "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+               .dtypes = dtypes,
+               .fold = fold,
+               .stock = "aten::prod.int_out"})};
 }
 }  // namespace edgewright::ops

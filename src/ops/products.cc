@@ -42,7 +42,8 @@ void multiply_ints(const ir::Tensor& a, const ir::Tensor& b, const ir::Tensor* a
 
 // out = alpha * (a @ b) + beta * add with a [..., m, k], b [..., k, n], out [..., m, n] contiguous and equal batch dims
 // (expanded by stride 0 where they broadcast); `add`, if given, has out's sizes.
-void multiply(const ir::Tensor& a0, const ir::Tensor& b0, const ir::Tensor* add0, const Affine& f, double lo, double hi, ir::Tensor& out) {
+void multiply(const ir::Tensor& a0, const ir::Tensor& b0, const ir::Tensor* add0, const Affine& f, double lo, double hi,
+              ir::Tensor& out) {
   if (f.beta.f == 0) add0 = nullptr;
   if (!is_float(out.dtype)) return multiply_ints(a0, b0, add0, f, out);
   const ir::Tensor a = f32_or_f64(a0), b = f32_or_f64(b0);
@@ -50,30 +51,46 @@ void multiply(const ir::Tensor& a0, const ir::Tensor& b0, const ir::Tensor* add0
   const size_t r = out.sizes.size();
   const int64_t m = out.sizes[r - 2], n = out.sizes[r - 1], k = a.sizes[r - 1];
   const int64_t batches = m * n > 0 ? out.numel() / (m * n) : 0;
-  parallel_for(batches, m * n > 0 ? std::max<int64_t>(1, 100000 / std::max<int64_t>(m * n, 1)) : 1, [&](int64_t begin, int64_t end) {
-    for (int64_t batch = begin; batch < end; ++batch) {
-      const int64_t at_a = batch_offset(a, batch), at_b = batch_offset(b, batch), at_add = add0 ? batch_offset(add, batch) : 0;
-      const GemmPack pa = visit_float(a, [&](const auto* p) { return pack_strided(p + at_a, a.strides[r - 2], a.strides[r - 1], kGemmRows); });
-      const GemmPack pb = visit_float(b, [&](const auto* p) { return pack_strided(p + at_b, b.strides[r - 1], b.strides[r - 2], kGemmCols); });
-      gemm(m, n, k, pa, pb, [&](int64_t i0, int64_t rows, int64_t j0, int64_t cols, const double* sums, int64_t stride) {
-        for (int64_t i = i0; i < i0 + rows; ++i) {
-          const double* from = sums + (i - i0) * stride - j0;
-          for (int64_t j = j0; j < j0 + cols; ++j) {
-            const double extra = add0 ? visit_float(add, [&](const auto* p) { return static_cast<double>(p[at_add + i * add.strides[r - 2] + j * add.strides[r - 1]]); }) : 0;
-            ir::store_f(out.dtype, out.mutable_data(), (batch * m + i) * n + j, clamped(f.apply<double>(out.dtype, from[j], extra), lo, hi));
-          }
-        }
-      });
-    }
-  });
+  parallel_for(batches, m * n > 0 ? std::max<int64_t>(1, 100000 / std::max<int64_t>(m * n, 1)) : 1,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t batch = begin; batch < end; ++batch) {
+                   const int64_t at_a = batch_offset(a, batch), at_b = batch_offset(b, batch),
+                                 at_add = add0 ? batch_offset(add, batch) : 0;
+                   const GemmPack pa = visit_float(a, [&](const auto* p) {
+                     return pack_strided(p + at_a, a.strides[r - 2], a.strides[r - 1], kGemmRows);
+                   });
+                   const GemmPack pb = visit_float(b, [&](const auto* p) {
+                     return pack_strided(p + at_b, b.strides[r - 1], b.strides[r - 2], kGemmCols);
+                   });
+                   gemm(m, n, k, pa, pb,
+                        [&](int64_t i0, int64_t rows, int64_t j0, int64_t cols, const double* sums, int64_t stride) {
+                          for (int64_t i = i0; i < i0 + rows; ++i) {
+                            const double* from = sums + (i - i0) * stride - j0;
+                            for (int64_t j = j0; j < j0 + cols; ++j) {
+                              const double extra =
+                                  add0 ? visit_float(add,
+                                                     [&](const auto* p) {
+                                                       return static_cast<double>(
+                                                           p[at_add + i * add.strides[r - 2] + j * add.strides[r - 1]]);
+                                                     })
+                                       : 0;
+                              ir::store_f(out.dtype, out.mutable_data(), (batch * m + i) * n + j,
+                                          clamped(f.apply<double>(out.dtype, from[j], extra), lo, hi));
+                            }
+                          }
+                        });
+                 }
+               });
 }
 
 // Operand strides along the result's dims, then along the inner ones.
 std::vector<int64_t> strides_of(const Side& s, const ir::Tensor& t, size_t result_rank, size_t inner_rank) {
   std::vector<int64_t> st(result_rank + inner_rank, 0);
   for (size_t d = 0; d < s.from.size(); ++d)
-    if (s.from[d] >= 0) st[static_cast<size_t>(s.from[d])] += t.strides[d];
-    else if (s.from[d] != Side::kFirst) st[result_rank + static_cast<size_t>(~s.from[d])] += t.strides[d];
+    if (s.from[d] >= 0)
+      st[static_cast<size_t>(s.from[d])] += t.strides[d];
+    else if (s.from[d] != Side::kFirst)
+      st[result_rank + static_cast<size_t>(~s.from[d])] += t.strides[d];
   return st;
 }
 
@@ -85,7 +102,8 @@ ir::Tensor with_strides(const ir::Tensor& t, std::vector<int64_t> sizes, std::ve
 }
 
 // The factor with its result dims (size 1 and stride 0 where it has none) followed by one inner dim of `inner` elements.
-ir::Tensor one_inner(const Side& s, const ir::Tensor& t, std::span<const int64_t> result, std::span<const int64_t> inner) {
+ir::Tensor one_inner(const Side& s, const ir::Tensor& t, std::span<const int64_t> result,
+                     std::span<const int64_t> inner) {
   const size_t r = result.size(), k = inner.size();
   std::vector<int64_t> st = strides_of(s, t, r, k), sizes(result.begin(), result.end());
   for (size_t d = 0; d < r; ++d)
@@ -115,7 +133,9 @@ void contraction_whole(const Contraction& c, std::span<const ir::Tensor> in, ir:
   for (ir::Tensor* t : {&a, &b})
     for (size_t d = 0; d < sizes.size(); ++d)
       if (t->sizes[d] == 1) t->strides[d] = 0;
-  const auto uses = [](const Side& s, size_t d) { return std::find(s.from.begin(), s.from.end(), static_cast<int>(d)) != s.from.end(); };
+  const auto uses = [](const Side& s, size_t d) {
+    return std::find(s.from.begin(), s.from.end(), static_cast<int>(d)) != s.from.end();
+  };
   const auto insert = [&](size_t at) {  // a dim of size 1 in everything
     for (ir::Tensor* t : {&a, &b, &add}) {
       if (t == &add && !c.add) continue;
@@ -134,7 +154,8 @@ void contraction_whole(const Contraction& c, std::span<const ir::Tensor> in, ir:
   size_t r = sizes.size();
   while (r > 2) {
     const size_t m = r - 2, d = r - 3;
-    const bool merges = (b.strides[d] == 0 && b.strides[m] == 0) && (a.strides[d] == sizes[m] * a.strides[m] || sizes[d] == 1) &&
+    const bool merges = (b.strides[d] == 0 && b.strides[m] == 0) &&
+                        (a.strides[d] == sizes[m] * a.strides[m] || sizes[d] == 1) &&
                         (!c.add || add.strides[d] == sizes[m] * add.strides[m] || sizes[d] == 1);
     if (!merges) break;
     const int64_t n = sizes[d] * sizes[m];
@@ -175,14 +196,16 @@ Point contraction_point(const Contraction& c) {
     };
     Sum<R> sum;
     if (product(c.inner) > 0) do {
-        sum.add(times<R>(element<R>(in, c.a.operand, index(c.a, buffer[0])), element<R>(in, c.b.operand, index(c.b, buffer[1]))));
+        sum.add(times<R>(element<R>(in, c.a.operand, index(c.a, buffer[0])),
+                         element<R>(in, c.b.operand, index(c.b, buffer[1]))));
       } while (next_index({inner.data(), c.inner.size()}, c.inner));
     const R extra = c.add && c.f.beta.f != 0 ? element<R>(in, c.add->operand, index(*c.add, buffer[0])) : R(0);
     return clamped(c.f.apply<R>(c.dtype, sum.get(), extra), c.min, c.max);
   });
 }
 
-OpDef contraction(std::string schema, std::function<Result<Types>(const Call&)> infer, std::function<Contraction(const Call&)> make, std::string stock) {
+OpDef contraction(std::string schema, std::function<Result<Types>(const Call&)> infer,
+                  std::function<Contraction(const Call&)> make, std::string stock) {
   OpDef d;
   d.schema_text = std::move(schema);
   d.infer = std::move(infer);
@@ -199,12 +222,14 @@ OpDef contraction(std::string schema, std::function<Result<Types>(const Call&)> 
 Side broadcast_side(const Call& c, int operand, size_t result_rank) {
   const Shape& s = c.type(operand).shape;
   Side side{operand, {}};
-  for (size_t d = 0; d < s.size(); ++d) side.from.push_back(s[d] == Dim(1) ? Side::kFirst : static_cast<int>(result_rank - s.size() + d));
+  for (size_t d = 0; d < s.size(); ++d)
+    side.from.push_back(s[d] == Dim(1) ? Side::kFirst : static_cast<int>(result_rank - s.size() + d));
   return side;
 }
 
 void check_product(const Call& c, const TensorType& a, const TensorType& b, const Dim& inner_a, const Dim& inner_b) {
-  if (a.dtype != b.dtype) c.error(fmt::format("operands are {} and {}; they must have one dtype", name(a.dtype), name(b.dtype)));
+  if (a.dtype != b.dtype)
+    c.error(fmt::format("operands are {} and {}; they must have one dtype", name(a.dtype), name(b.dtype)));
   if (!is_float(a.dtype) && !is_int(a.dtype)) c.error(fmt::format("operands are {}", name(a.dtype)));
   if (differ(inner_a, inner_b)) c.error(fmt::format("inner sizes {} and {} differ", inner_a.str(), inner_b.str()));
 }

@@ -14,8 +14,10 @@ struct Affine {
   R apply(DType t, R sum, R add) const {
     const auto scaled = [&](const Scalar& s, R x) -> R {
       if (s.f == 1) return x;
-      if constexpr (std::is_same_v<R, int64_t>) return wrap_mul(s.i, x);
-      else return R(scalar_for(t, s.f)) * x;
+      if constexpr (std::is_same_v<R, int64_t>)
+        return wrap_mul(s.i, x);
+      else
+        return R(scalar_for(t, s.f)) * x;
     };
     const R r = scaled(alpha, sum);
     return beta.f == 0 ? r : plus(r, scaled(beta, add));
@@ -42,7 +44,8 @@ Point contraction_point(const Contraction& c);
 // Computes in double or in wrapping int64. `out` is contiguous.
 void contraction_whole(const Contraction& c, std::span<const ir::Tensor> in, ir::Tensor& out);
 // The definition: schema, infer, eval, whole.
-OpDef contraction(std::string schema, std::function<Result<Types>(const Call&)> infer, std::function<Contraction(const Call&)> make, std::string stock = "");
+OpDef contraction(std::string schema, std::function<Result<Types>(const Call&)> infer,
+                  std::function<Contraction(const Call&)> make, std::string stock = "");
 // The side of an operand that broadcasts, right-aligned, against the result.
 Side broadcast_side(const Call& c, int operand, size_t result_rank);
 

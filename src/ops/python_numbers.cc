@@ -22,15 +22,23 @@ Kinds kinds(const Call& c) {
 }
 
 // --- kinds of results ---
-ScalarKind wider(const Kinds& k) { return std::find(k.begin(), k.end(), ScalarKind::kFloat) != k.end() ? ScalarKind::kFloat : ScalarKind::kInt; }
+ScalarKind wider(const Kinds& k) {
+  return std::find(k.begin(), k.end(), ScalarKind::kFloat) != k.end() ? ScalarKind::kFloat : ScalarKind::kInt;
+}
 template <ScalarKind K>
-ScalarKind always(const Kinds&) { return K; }
-ScalarKind bitwise(const Kinds& k) { return std::find(k.begin(), k.end(), ScalarKind::kInt) != k.end() ? ScalarKind::kInt : ScalarKind::kBool; }
+ScalarKind always(const Kinds&) {
+  return K;
+}
+ScalarKind bitwise(const Kinds& k) {
+  return std::find(k.begin(), k.end(), ScalarKind::kInt) != k.end() ? ScalarKind::kInt : ScalarKind::kBool;
+}
 ScalarKind chosen(const Kinds& k) { return k[1] == k[2] ? k[1] : wider({k[1], k[2]}); }
 
 // --- expressions of results ---
 template <auto op>
-std::optional<Dim> dims(const Call& c) { return op(c.dim("a"), c.dim("b")); }
+std::optional<Dim> dims(const Call& c) {
+  return op(c.dim("a"), c.dim("b"));
+}
 template <auto op>
 std::optional<Dim> divisible(const Call& c) {
   const Dim b = c.dim("b");
@@ -71,7 +79,8 @@ bool divided(const std::vector<Scalar>& x, Scalar& r) {
 template <auto ints, auto floats>
 bool unary(const std::vector<Scalar>& x, Scalar& r) {
   r.f = floats(x[0].f);
-  if constexpr (!std::is_same_v<decltype(ints), std::nullptr_t>) r.i = x[0].is_float() ? float_to_int(r.f) : ints(x[0].i);
+  if constexpr (!std::is_same_v<decltype(ints), std::nullptr_t>)
+    r.i = x[0].is_float() ? float_to_int(r.f) : ints(x[0].i);
   return true;
 }
 template <auto compares>
@@ -110,13 +119,15 @@ bool choose(const std::vector<Scalar>& x, Scalar& r) {
 
 std::vector<OpDef> define_python_numbers() {
   std::vector<OpDef> all;
-  const auto add = [&](const char* schema, KindRule kind, DimRule dim, Evaluate evaluate, const char* stock = "") -> OpDef& {
+  const auto add = [&](const char* schema, KindRule kind, DimRule dim, Evaluate evaluate,
+                       const char* stock = "") -> OpDef& {
     OpDef d;
     d.schema_text = schema;
     d.infer = [kind, dim](const Call& c) -> Result<Types> {
       const auto k = kinds(c);
       ir::ScalarType t{kind(k), std::nullopt};
-      if (dim && std::none_of(k.begin(), k.end(), [](ir::ScalarKind x) { return x == ir::ScalarKind::kFloat; })) t.expr = dim(c);
+      if (dim && std::none_of(k.begin(), k.end(), [](ir::ScalarKind x) { return x == ir::ScalarKind::kFloat; }))
+        t.expr = dim(c);
       return Types{std::move(t)};
     };
     d.numbers = [kind, evaluate](const Call& c, std::span<const ir::Tensor>) -> Result<std::vector<Scalar>> {
@@ -125,8 +136,10 @@ std::vector<OpDef> define_python_numbers() {
       Scalar r;
       if (!evaluate(x, r)) return fail(Code::kUnsupported, "{}: division by zero, or a number out of range", c.name());
       r.kind = kind(kinds(c));
-      if (r.kind == ir::ScalarKind::kFloat) r.i = 0;
-      else r.f = static_cast<double>(r.i);
+      if (r.kind == ir::ScalarKind::kFloat)
+        r.i = 0;
+      else
+        r.f = static_cast<double>(r.i);
       return std::vector<Scalar>{r};
     };
     d.stock = stock;
@@ -134,14 +147,25 @@ std::vector<OpDef> define_python_numbers() {
     return all.back();
   };
   // Arithmetic.
-  add("_operator::add(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return a + b; }>, both<wrap_add, [](double a, double b) { return a + b; }>, "executorch_prim::add.Scalar");
-  add("_operator::sub(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return a - b; }>, both<wrap_sub, [](double a, double b) { return a - b; }>, "executorch_prim::sub.Scalar");
-  add("_operator::mul(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return a * b; }>, both<wrap_mul, [](double a, double b) { return a * b; }>, "executorch_prim::mul.Scalar");
-  add("_operator::floordiv(Scalar a, Scalar b) -> Scalar", wider, divisible<[](const Dim& a, const Dim& b) { return floordiv(a, b); }>, divided<int_div_floor, [](double a, double b) { return std::floor(a / b); }>, "executorch_prim::floordiv.Scalar");
-  add("_operator::mod(Scalar a, Scalar b) -> Scalar", wider, divisible<[](const Dim& a, const Dim& b) { return mod(a, b); }>,
-      divided<[](int64_t a, int64_t b) { return wrap_sub(a, wrap_mul(int_div_floor(a, b), b)); }, [](double a, double b) { return a - b * std::floor(a / b); }>, "executorch_prim::mod.Scalar");
-  add("_operator::truediv(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kFloat>, nullptr, divided<nullptr, [](double a, double b) { return a / b; }>, "executorch_prim::truediv.Scalar");
-  add("_operator::pow(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return pow(a, b); }>, power).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+  add("_operator::add(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return a + b; }>,
+      both<wrap_add, [](double a, double b) { return a + b; }>, "executorch_prim::add.Scalar");
+  add("_operator::sub(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return a - b; }>,
+      both<wrap_sub, [](double a, double b) { return a - b; }>, "executorch_prim::sub.Scalar");
+  add("_operator::mul(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return a * b; }>,
+      both<wrap_mul, [](double a, double b) { return a * b; }>, "executorch_prim::mul.Scalar");
+  add("_operator::floordiv(Scalar a, Scalar b) -> Scalar", wider,
+      divisible<[](const Dim& a, const Dim& b) { return floordiv(a, b); }>,
+      divided<int_div_floor, [](double a, double b) { return std::floor(a / b); }>, "executorch_prim::floordiv.Scalar");
+  add("_operator::mod(Scalar a, Scalar b) -> Scalar", wider,
+      divisible<[](const Dim& a, const Dim& b) { return mod(a, b); }>,
+      divided<[](int64_t a, int64_t b) { return wrap_sub(a, wrap_mul(int_div_floor(a, b), b)); },
+              [](double a, double b) { return a - b * std::floor(a / b); }>,
+      "executorch_prim::mod.Scalar");
+  add("_operator::truediv(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kFloat>, nullptr,
+      divided<nullptr, [](double a, double b) { return a / b; }>, "executorch_prim::truediv.Scalar");
+  add("_operator::pow(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return pow(a, b); }>,
+      power)
+      .decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     // Small constant exponents only.
     const ir::Arg exponent = n.arg("b");
     const auto* e = exponent.i();
@@ -150,53 +174,83 @@ std::vector<OpDef> define_python_numbers() {
     for (int64_t k = 2; k < *e; ++k) r = b("_operator.mul", {r, n.arg("a")});
     return b.done({r});
   };
-  add("_operator::neg(Scalar a) -> Scalar", wider, negated, unary<[](int64_t a) { return wrap_sub(0, a); }, [](double a) { return -a; }>, "executorch_prim::neg.Scalar");
-  add("_operator::pos(Scalar a) -> Scalar", wider, same, unary<[](int64_t a) { return a; }, [](double a) { return a; }>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+  add("_operator::neg(Scalar a) -> Scalar", wider, negated,
+      unary<[](int64_t a) { return wrap_sub(0, a); }, [](double a) { return -a; }>, "executorch_prim::neg.Scalar");
+  add("_operator::pos(Scalar a) -> Scalar", wider, same, unary<[](int64_t a) { return a; }, [](double a) { return a; }>)
+      .decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     return n.arg("a").value() ? b.done({n.arg("a").value()}) : std::vector<ir::Value*>{};
   };
-  add("_operator::lshift(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kInt>, nullptr, shift<true>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+  add("_operator::lshift(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kInt>, nullptr, shift<true>).decompose =
+      [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     const ir::Arg bits = n.arg("b");
     const auto* e = bits.i();
     if (!e || *e < 0 || *e > 62) return std::vector<ir::Value*>{};
     return b.done({b("_operator.mul", {n.arg("a"), int64_t{1} << *e})});
   };
-  add("_operator::rshift(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kInt>, nullptr, shift<false>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+  add("_operator::rshift(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kInt>, nullptr, shift<false>)
+      .decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     const ir::Arg bits = n.arg("b");
     const auto* e = bits.i();
     if (!e || *e < 0 || *e > 62) return std::vector<ir::Value*>{};
     return b.done({b("_operator.floordiv", {n.arg("a"), int64_t{1} << *e})});
   };
   // Comparisons and logic.
-  add("_operator::eq(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a == b; }>, "executorch_prim::eq.Scalar");
-  add("_operator::ne(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a != b; }>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+  add("_operator::eq(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr,
+      compare<[](auto a, auto b) { return a == b; }>, "executorch_prim::eq.Scalar");
+  add("_operator::ne(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr,
+      compare<[](auto a, auto b) { return a != b; }>)
+      .decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     return b.done({b("torch.sym_not", {b("_operator.eq", {n.arg("a"), n.arg("b")})})});
   };
-  add("_operator::lt(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a < b; }>, "executorch_prim::lt.Scalar");
-  add("_operator::le(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a <= b; }>, "executorch_prim::le.Scalar");
-  add("_operator::gt(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return (a > b); }>, "executorch_prim::gt.Scalar");
-  add("_operator::ge(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, compare<[](auto a, auto b) { return a >= b; }>, "executorch_prim::ge.Scalar");
-  add("_operator::and_(Scalar a, Scalar b) -> Scalar", bitwise, nullptr, both<[](int64_t a, int64_t b) { return a & b; }, nullptr>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+  add("_operator::lt(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr,
+      compare<[](auto a, auto b) { return a < b; }>, "executorch_prim::lt.Scalar");
+  add("_operator::le(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr,
+      compare<[](auto a, auto b) { return a <= b; }>, "executorch_prim::le.Scalar");
+  add("_operator::gt(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr,
+      compare<[](auto a, auto b) { return (a > b); }>, "executorch_prim::gt.Scalar");
+  add("_operator::ge(Scalar a, Scalar b) -> Scalar", always<ir::ScalarKind::kBool>, nullptr,
+      compare<[](auto a, auto b) { return a >= b; }>, "executorch_prim::ge.Scalar");
+  add("_operator::and_(Scalar a, Scalar b) -> Scalar", bitwise, nullptr,
+      both<[](int64_t a, int64_t b) { return a & b; }, nullptr>)
+      .decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     if (bitwise(kinds(Call::of(n))) != ScalarKind::kBool) return std::vector<ir::Value*>{};
     return b.done({b("torch.sym_ite", {n.arg("a"), n.arg("b"), false})});
   };
-  add("_operator::or_(Scalar a, Scalar b) -> Scalar", bitwise, nullptr, both<[](int64_t a, int64_t b) { return a | b; }, nullptr>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+  add("_operator::or_(Scalar a, Scalar b) -> Scalar", bitwise, nullptr,
+      both<[](int64_t a, int64_t b) { return a | b; }, nullptr>)
+      .decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     if (bitwise(kinds(Call::of(n))) != ScalarKind::kBool) return std::vector<ir::Value*>{};
     return b.done({b("torch.sym_ite", {n.arg("a"), true, n.arg("b")})});
   };
-  add("torch::sym_not(Scalar a) -> Scalar", always<ir::ScalarKind::kBool>, nullptr, unary<[](int64_t a) -> int64_t { return a == 0; }, [](double a) -> double { return a == 0; }>, "executorch_prim::sym_not.Scalar");
-  add("torch::sym_max(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return max(a, b); }>, both<[](int64_t a, int64_t b) { return std::max(a, b); }, [](double a, double b) { return std::max(a, b); }>, "executorch_prim::sym_max.Scalar");
-  add("torch::sym_min(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return min(a, b); }>, both<[](int64_t a, int64_t b) { return std::min(a, b); }, [](double a, double b) { return std::min(a, b); }>, "executorch_prim::sym_min.Scalar");
-  add("torch::sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar", chosen, nullptr, choose, "executorch_prim::sym_ite.Scalar");
+  add("torch::sym_not(Scalar a) -> Scalar", always<ir::ScalarKind::kBool>, nullptr,
+      unary<[](int64_t a) -> int64_t { return a == 0; }, [](double a) -> double { return a == 0; }>,
+      "executorch_prim::sym_not.Scalar");
+  add("torch::sym_max(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return max(a, b); }>,
+      both<[](int64_t a, int64_t b) { return std::max(a, b); }, [](double a, double b) { return std::max(a, b); }>,
+      "executorch_prim::sym_max.Scalar");
+  add("torch::sym_min(Scalar a, Scalar b) -> Scalar", wider, dims<[](const Dim& a, const Dim& b) { return min(a, b); }>,
+      both<[](int64_t a, int64_t b) { return std::min(a, b); }, [](double a, double b) { return std::min(a, b); }>,
+      "executorch_prim::sym_min.Scalar");
+  add("torch::sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar", chosen, nullptr, choose,
+      "executorch_prim::sym_ite.Scalar");
   // Conversions.
-  add("torch::sym_float(Scalar a) -> Scalar", always<ir::ScalarKind::kFloat>, nullptr, unary<nullptr, [](double a) { return a; }>, "executorch_prim::sym_float.Scalar");
-  add("torch::sym_sqrt(Scalar a) -> Scalar", always<ir::ScalarKind::kFloat>, nullptr, unary<nullptr, [](double a) { return std::sqrt(a); }>);
-  add("torch::sym_int(Scalar a) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::trunc(a); }>, "executorch_prim::sym_int.Scalar");
-  add("math::trunc(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::trunc(a); }>, "executorch_prim::trunc.Scalar");
-  add("math::ceil(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::ceil(a); }>, "executorch_prim::ceil.Scalar");
-  add("math::floor(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::floor(a); }>).decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+  add("torch::sym_float(Scalar a) -> Scalar", always<ir::ScalarKind::kFloat>, nullptr,
+      unary<nullptr, [](double a) { return a; }>, "executorch_prim::sym_float.Scalar");
+  add("torch::sym_sqrt(Scalar a) -> Scalar", always<ir::ScalarKind::kFloat>, nullptr,
+      unary<nullptr, [](double a) { return std::sqrt(a); }>);
+  add("torch::sym_int(Scalar a) -> Scalar", always<ir::ScalarKind::kInt>, same,
+      to_int<[](double a) { return std::trunc(a); }>, "executorch_prim::sym_int.Scalar");
+  add("math::trunc(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same,
+      to_int<[](double a) { return std::trunc(a); }>, "executorch_prim::trunc.Scalar");
+  add("math::ceil(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same,
+      to_int<[](double a) { return std::ceil(a); }>, "executorch_prim::ceil.Scalar");
+  add("math::floor(Scalar x) -> Scalar", always<ir::ScalarKind::kInt>, same,
+      to_int<[](double a) { return std::floor(a); }>)
+      .decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     return b.done({b("torch.sym_int", {b("_operator.floordiv", {n.arg("x"), 1})})});
   };
-  add("builtins::round(Scalar number) -> Scalar", always<ir::ScalarKind::kInt>, same, to_int<[](double a) { return std::nearbyint(a); }>, "executorch_prim::round.Scalar");
+  add("builtins::round(Scalar number) -> Scalar", always<ir::ScalarKind::kInt>, same,
+      to_int<[](double a) { return std::nearbyint(a); }>, "executorch_prim::round.Scalar");
 
   OpDef sum;
   sum.schema_text = "torch::sym_sum(Scalar[] args) -> Scalar";

@@ -32,9 +32,14 @@ void draw(const Call& c, Source source, ir::Tensor& out) {
   const bool has_low = ints && c.op().schema.index_of("low") >= 0;
   const int64_t low = has_low ? c.i("low") : 0, width = ints ? std::max<int64_t>(wrap_sub(c.i("high"), low), 1) : 1;
   for (int64_t k = 0, n = out.numel(); k < n; ++k) {
-    if (ints) ir::store_i(out.dtype, out.mutable_data(), k, wrap_add(low, static_cast<int64_t>(next(state) % static_cast<uint64_t>(width))));
-    else if (source == Source::kUniform) ir::store_f(out.dtype, out.mutable_data(), k, uniform());
-    else ir::store_f(out.dtype, out.mutable_data(), k, std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * M_PI * uniform()));
+    if (ints)
+      ir::store_i(out.dtype, out.mutable_data(), k,
+                  wrap_add(low, static_cast<int64_t>(next(state) % static_cast<uint64_t>(width))));
+    else if (source == Source::kUniform)
+      ir::store_f(out.dtype, out.mutable_data(), k, uniform());
+    else
+      ir::store_f(out.dtype, out.mutable_data(), k,
+                  std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * M_PI * uniform()));
   }
 }
 
@@ -53,16 +58,36 @@ std::vector<OpDef> define_rand() {
     };
     all.push_back(std::move(d));
   };
-  add("aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, Source::kUniform);
-  add("aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, Source::kNormal);
-  add("aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, Source::kUniform);
-  add("aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, Source::kNormal);
-  add("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, Source::kInts);
-  add("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized, Source::kInts);
-  add("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, Source::kUniform);
-  add("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, Source::kNormal);
-  add("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, Source::kInts);
-  add("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like, Source::kInts);
+  add("aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+      "pin_memory=None) -> Tensor",
+      sized, Source::kUniform);
+  add("aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+      "pin_memory=None) -> Tensor",
+      sized, Source::kNormal);
+  add("aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, "
+      "Device? device=None, bool? pin_memory=None) -> Tensor",
+      sized, Source::kUniform);
+  add("aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, "
+      "Device? device=None, bool? pin_memory=None) -> Tensor",
+      sized, Source::kNormal);
+  add("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+      "bool? pin_memory=None) -> Tensor",
+      sized, Source::kInts);
+  add("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+      "Device? device=None, bool? pin_memory=None) -> Tensor",
+      sized, Source::kInts);
+  add("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      like, Source::kUniform);
+  add("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      like, Source::kNormal);
+  add("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      like, Source::kInts);
+  add("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? "
+      "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      like, Source::kInts);
   add("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", infer_same, Source::kUniform);
   for (OpDef& d : all) {
     if (d.schema_text.starts_with("aten::rand(")) d.stock = "aten::rand.out";

@@ -4,7 +4,8 @@ namespace edgewright::ops {
 namespace {
 
 // y[row, o] += sum over i of x[row, i] * w[o, i], plus b[o].
-void add_product(const std::vector<double>& w, const std::vector<double>& b, const double* x, int64_t rows, int64_t in, int64_t out, double* y) {
+void add_product(const std::vector<double>& w, const std::vector<double>& b, const double* x, int64_t rows, int64_t in,
+                 int64_t out, double* y) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t o = 0; o < out; ++o) {
       const double *p = w.data() + o * in, *q = x + r * in;
@@ -20,7 +21,8 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
 
-void step(Cell cell, const CellWeights& w, int64_t batch, const double* x, std::vector<double>& h, std::vector<double>& c) {
+void step(Cell cell, const CellWeights& w, int64_t batch, const double* x, std::vector<double>& h,
+          std::vector<double>& c) {
   const int64_t n = w.hidden, g = gates_of(cell);
   std::vector<double> from_x(static_cast<size_t>(batch * g * n), 0.0), from_h(from_x);
   add_product(w.w_ih, w.b_ih, x, batch, w.in, g * n, from_x.data());
@@ -54,15 +56,21 @@ void step(Cell cell, const CellWeights& w, int64_t batch, const double* x, std::
   }
 }
 
-std::vector<ir::Value*> step(Cell cell, Builder& b, const CellValues& w, ir::Value* x_part, ir::Value* h, ir::Value* c, int64_t hidden) {
+std::vector<ir::Value*> step(Cell cell, Builder& b, const CellValues& w, ir::Value* x_part, ir::Value* h, ir::Value* c,
+                             int64_t hidden) {
   const auto opt = [](ir::Value* v) { return v ? ir::Arg(v) : ir::Arg(); };
   ir::Value* h_part = b("aten.linear", {h, w.w_hh, opt(w.b_hh)});
-  const auto gate = [&](ir::Value* v, int64_t i) { return gates_of(cell) == 1 ? v : b("aten.slice.Tensor", {v, -1, i * hidden, (i + 1) * hidden, 1}); };
+  const auto gate = [&](ir::Value* v, int64_t i) {
+    return gates_of(cell) == 1 ? v : b("aten.slice.Tensor", {v, -1, i * hidden, (i + 1) * hidden, 1});
+  };
   ir::Value* next = nullptr;
   if (cell == Cell::kGru) {
-    ir::Value* both = b("aten.sigmoid", {b("aten.add.Tensor", {b("aten.slice.Tensor", {x_part, -1, 0, 2 * hidden, 1}), b("aten.slice.Tensor", {h_part, -1, 0, 2 * hidden, 1})})});
+    ir::Value* both =
+        b("aten.sigmoid", {b("aten.add.Tensor", {b("aten.slice.Tensor", {x_part, -1, 0, 2 * hidden, 1}),
+                                                 b("aten.slice.Tensor", {h_part, -1, 0, 2 * hidden, 1})})});
     ir::Value *reset = gate(both, 0), *update = gate(both, 1);
-    ir::Value* fresh = b("aten.tanh", {b("aten.add.Tensor", {gate(x_part, 2), b("aten.mul.Tensor", {reset, gate(h_part, 2)})})});
+    ir::Value* fresh =
+        b("aten.tanh", {b("aten.add.Tensor", {gate(x_part, 2), b("aten.mul.Tensor", {reset, gate(h_part, 2)})})});
     // (1 - z) n + z h = n + z (h - n)
     next = b("aten.add.Tensor", {fresh, b("aten.mul.Tensor", {update, b("aten.sub.Tensor", {h, fresh})})});
     return {next};
@@ -72,7 +80,8 @@ std::vector<ir::Value*> step(Cell cell, Builder& b, const CellValues& w, ir::Val
   ir::Value* in_forget = b("aten.sigmoid", {b("aten.slice.Tensor", {sum, -1, 0, 2 * hidden, 1})});
   ir::Value* fresh = b("aten.tanh", {gate(sum, 2)});
   ir::Value* out = b("aten.sigmoid", {gate(sum, 3)});
-  c = b("aten.add.Tensor", {b("aten.mul.Tensor", {gate(in_forget, 1), c}), b("aten.mul.Tensor", {gate(in_forget, 0), fresh})});
+  c = b("aten.add.Tensor",
+        {b("aten.mul.Tensor", {gate(in_forget, 1), c}), b("aten.mul.Tensor", {gate(in_forget, 0), fresh})});
   next = b("aten.mul.Tensor", {out, b("aten.tanh", {c})});
   if (w.w_hr) next = b("aten.linear", {next, w.w_hr});
   return {next, c};

@@ -17,7 +17,9 @@ Formula remainder() {
 // The stock kernel (1.5.1) gives ints the dividend's sign, so theirs is composed; floats stay.
 OpDef of(const char* schema, const char* overload, const char* stock) {
   OpDef d = binary(schema, remainder(), stock);
-  d.lower = [](const ir::Node& n, XnnEmitter&) -> Result<void> { return fail(Code::kKeptOnHost, "{}: XNNPACK has no remainder", n.name()); };
+  d.lower = [](const ir::Node& n, XnnEmitter&) -> Result<void> {
+    return fail(Code::kKeptOnHost, "{}: XNNPACK has no remainder", n.name());
+  };
   d.decompose = [overload](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     if (!is_int(n.result()->tensor()->dtype)) return std::vector<ir::Value*>{};
     const ir::Arg x = n.arg("self"), y = n.arg("other");
@@ -33,7 +35,8 @@ OpDef of(const char* schema, const char* overload, const char* stock) {
 std::vector<OpDef> define_remainder() {
   return {of("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", "Tensor", "aten::remainder.Tensor_out"),
           of("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", "Scalar", "aten::remainder.Scalar_out"),
-          with_decompose(binary("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", remainder()), numbers_to_tensors("aten.remainder.Tensor"))};
+          with_decompose(binary("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", remainder()),
+                         numbers_to_tensors("aten.remainder.Tensor"))};
 }
 
 }  // namespace edgewright::ops

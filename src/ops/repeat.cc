@@ -57,7 +57,8 @@ Result<void> lower(const ir::Node& n, XnnEmitter& out) {
   t.shape = widened(t.shape, times.size());
   std::vector<size_t> dims;
   for (size_t d = times.size(); d-- > 0;) {
-    if (times[d].value() > static_cast<int64_t>(kMaxSlices)) return fail(Code::kKeptOnHost, "{} copies side by side", times[d].value());
+    if (times[d].value() > static_cast<int64_t>(kMaxSlices))
+      return fail(Code::kKeptOnHost, "{} copies side by side", times[d].value());
     if (times[d].value() > 1) dims.push_back(d);
   }
   if (dims.empty()) return lower_as_reshape(n, out);
@@ -70,7 +71,8 @@ Result<void> lower(const ir::Node& n, XnnEmitter& out) {
     const size_t d = dims[i];
     t.shape[d] = t.shape[d] * times[d];
     const ir::Value* to = i + 1 == dims.size() ? n.result() : out.temporary(t);
-    EW_TRY(emit_concatenate(out, std::vector<const ir::Value*>(static_cast<size_t>(times[d].value()), v), to, static_cast<int64_t>(d)));
+    EW_TRY(emit_concatenate(out, std::vector<const ir::Value*>(static_cast<size_t>(times[d].value()), v), to,
+                            static_cast<int64_t>(d)));
     v = to;
   }
   return {};
@@ -97,7 +99,8 @@ Result<Types> infer_each(const Call& c) {
 Result<Point> eval_each(const Call& c, size_t) {
   const Along a = along(c);
   const bool flat = !c.has("dim");
-  return move_point([sizes = ir::static_sizes(c.tensor("self").shape), d = a.dim, r = std::max<int64_t>(c.i("repeats"), 1), flat](Index at, int64_t* in) {
+  return move_point([sizes = ir::static_sizes(c.tensor("self").shape), d = a.dim,
+                     r = std::max<int64_t>(c.i("repeats"), 1), flat](Index at, int64_t* in) {
     if (flat) {
       int64_t i = at[0] / r;
       for (size_t k = sizes.size(); k-- > 0; i /= sizes[k]) in[k] = i % sizes[k];
@@ -166,7 +169,8 @@ Result<std::vector<int64_t>> places(const Call& c, const ir::Tensor& repeats, in
   if (given != n && given != 1) return fail(Code::kUsage, "{}: {} repeats for {} elements", c.name(), given, n);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t times = ir::load_i(r.dtype, r.data, given == 1 ? 0 : i);
-    if (times < 0 || times > kMaxTotal - static_cast<int64_t>(out.size())) return fail(Code::kUsage, "{}: {} repeats", c.name(), times);
+    if (times < 0 || times > kMaxTotal - static_cast<int64_t>(out.size()))
+      return fail(Code::kUsage, "{}: {} repeats", c.name(), times);
     out.insert(out.end(), static_cast<size_t>(times), i);
   }
   if (c.has("output_size") && c.i("output_size") != static_cast<int64_t>(out.size()))
@@ -232,7 +236,9 @@ std::vector<OpDef> define_repeat() {
     return all(b, {b("aten.repeat", {self_of(n), std::move(times)})});
   };
   OpDef each;
-  each.schema_text = "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor";
+  each.schema_text =
+      "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> "
+      "Tensor";
   each.infer = infer_each;
   each.eval = eval_each;
   each.decompose = each_as_expand;
@@ -242,7 +248,9 @@ std::vector<OpDef> define_repeat() {
   where.whole = whole_places;
   where.stock = "aten::repeat_interleave.Tensor_out";
   OpDef by_tensor;
-  by_tensor.schema_text = "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor";
+  by_tensor.schema_text =
+      "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> "
+      "Tensor";
   by_tensor.infer = infer_by_tensor;
   by_tensor.whole = whole_by_tensor;
   by_tensor.decompose = by_tensor_as_index;

@@ -26,13 +26,15 @@ std::vector<Tap> cubic(T at, int64_t in) {
   const auto far = [a](T x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
   const T w[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
   std::vector<Tap> taps;
-  for (int64_t k = 0; k < 4; ++k) taps.push_back({std::clamp<int64_t>(static_cast<int64_t>(floor) - 1 + k, 0, in - 1), static_cast<double>(w[k])});
+  for (int64_t k = 0; k < 4; ++k)
+    taps.push_back({std::clamp<int64_t>(static_cast<int64_t>(floor) - 1 + k, 0, in - 1), static_cast<double>(w[k])});
   return taps;
 }
 
 template <class T>
 std::vector<Tap> antialiased(int64_t o, T scale, int64_t in) {
-  const T support = scale >= 1 ? scale : T(1), inverse = scale >= 1 ? 1 / scale : T(1), center = scale * (static_cast<T>(o) + T(0.5));
+  const T support = scale >= 1 ? scale : T(1), inverse = scale >= 1 ? 1 / scale : T(1),
+          center = scale * (static_cast<T>(o) + T(0.5));
   const int64_t begin = std::max<int64_t>(static_cast<int64_t>(center - support + T(0.5)), 0);
   const int64_t end = std::min<int64_t>(static_cast<int64_t>(center + support + T(0.5)), in);
   std::vector<Tap> taps;
@@ -48,7 +50,8 @@ std::vector<Tap> antialiased(int64_t o, T scale, int64_t in) {
 }
 
 template <class T>
-AxisTaps taps(Interpolation how, int64_t in, int64_t out, bool align_corners, std::optional<double> scale, bool half_pixel) {
+AxisTaps taps(Interpolation how, int64_t in, int64_t out, bool align_corners, std::optional<double> scale,
+              bool half_pixel) {
   AxisTaps all;
   const T s = scale_of<T>(in, out, align_corners, scale);
   for (int64_t o = 0; o < out; ++o) {
@@ -56,11 +59,16 @@ AxisTaps taps(Interpolation how, int64_t in, int64_t out, bool align_corners, st
     const T at = align_corners || !half_pixel ? s * x : s * (x + T(0.5)) - T(0.5);
     switch (how) {
       case Interpolation::kNearest:
-        if (out == in) all.push_back({{o, 1}});
-        else if (out == 2 * in) all.push_back({{o / 2, 1}});
-        else all.push_back({{std::min(static_cast<int64_t>(std::floor(x * s)), in - 1), 1}});
+        if (out == in)
+          all.push_back({{o, 1}});
+        else if (out == 2 * in)
+          all.push_back({{o / 2, 1}});
+        else
+          all.push_back({{std::min(static_cast<int64_t>(std::floor(x * s)), in - 1), 1}});
         break;
-      case Interpolation::kNearestExact: all.push_back({{std::min(static_cast<int64_t>(std::floor((x + T(0.5)) * s)), in - 1), 1}}); break;
+      case Interpolation::kNearestExact:
+        all.push_back({{std::min(static_cast<int64_t>(std::floor((x + T(0.5)) * s)), in - 1), 1}});
+        break;
       case Interpolation::kLinear: all.push_back(linear(std::max(at, T(0)), in)); break;
       case Interpolation::kCubic: all.push_back(cubic(at, in)); break;
       case Interpolation::kLinearAntialiased: all.push_back(antialiased(o, s, in)); break;
@@ -71,8 +79,10 @@ AxisTaps taps(Interpolation how, int64_t in, int64_t out, bool align_corners, st
 
 }  // namespace
 
-AxisTaps axis_taps(Interpolation how, int64_t in, int64_t out, bool align_corners, std::optional<double> scale, bool in_double, bool half_pixel) {
-  return in_double ? taps<double>(how, in, out, align_corners, scale, half_pixel) : taps<float>(how, in, out, align_corners, scale, half_pixel);
+AxisTaps axis_taps(Interpolation how, int64_t in, int64_t out, bool align_corners, std::optional<double> scale,
+                   bool in_double, bool half_pixel) {
+  return in_double ? taps<double>(how, in, out, align_corners, scale, half_pixel)
+                   : taps<float>(how, in, out, align_corners, scale, half_pixel);
 }
 
 Point resample_point(const Resample& r) {
@@ -107,8 +117,10 @@ void resample_whole(const Resample& r, const ir::Tensor& in, ir::Tensor& out) {
     const size_t dim = r.first + d;
     int64_t outer = 1, inner = 1;
     for (size_t k = 0; k < sizes.size(); ++k)
-      if (k < dim) outer *= sizes[k];
-      else if (k > dim) inner *= sizes[k];
+      if (k < dim)
+        outer *= sizes[k];
+      else if (k > dim)
+        inner *= sizes[k];
     const int64_t n = sizes[dim], m = static_cast<int64_t>(r.axes[d].size());
     std::vector<double> y(static_cast<size_t>(outer * m * inner), 0.0);
     for (int64_t o = 0; o < outer; ++o)

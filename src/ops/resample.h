@@ -18,7 +18,8 @@ using AxisTaps = std::vector<std::vector<Tap>>;
 enum class Interpolation : uint8_t { kNearest, kNearestExact, kLinear, kCubic, kLinearAntialiased };
 // PyTorch's rules. `scale`: the scale factor that the caller gave, used in place of in / out. Positions are computed in float
 // as PyTorch does it for f32 (in double where `in_double`); with `half_pixel` false and align_corners false: src = dst * in / out (XNNPACK).
-AxisTaps axis_taps(Interpolation how, int64_t in, int64_t out, bool align_corners, std::optional<double> scale, bool in_double, bool half_pixel = true);
+AxisTaps axis_taps(Interpolation how, int64_t in, int64_t out, bool align_corners, std::optional<double> scale,
+                   bool in_double, bool half_pixel = true);
 
 // A resize of operand 0: dims [first, first + axes.size()).
 struct Resample {

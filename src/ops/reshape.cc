@@ -5,9 +5,15 @@
 
 namespace edgewright::ops {
 namespace {
-std::vector<Layout> by_shape(const Call& c, const Layout& base) { return {reshaped(base, resolve_sizes(c, base.sizes, c.dims("shape")))}; }
-std::vector<Layout> by_size(const Call& c, const Layout& base) { return {reshaped(base, resolve_sizes(c, base.sizes, c.dims("size")))}; }
-std::vector<Layout> by_other(const Call& c, const Layout& base) { return {reshaped(base, resolve_sizes(c, base.sizes, c.tensor("other").shape))}; }
+std::vector<Layout> by_shape(const Call& c, const Layout& base) {
+  return {reshaped(base, resolve_sizes(c, base.sizes, c.dims("shape")))};
+}
+std::vector<Layout> by_size(const Call& c, const Layout& base) {
+  return {reshaped(base, resolve_sizes(c, base.sizes, c.dims("size")))};
+}
+std::vector<Layout> by_other(const Call& c, const Layout& base) {
+  return {reshaped(base, resolve_sizes(c, base.sizes, c.tensor("other").shape))};
+}
 }  // namespace
 
 std::vector<OpDef> define_reshape() {
@@ -17,9 +23,12 @@ std::vector<OpDef> define_reshape() {
   reshape_as.decompose = becomes("aten.view", [](const ir::Node& n, Builder& b) -> std::vector<ir::Arg> {
     return {n.args()[0], size_args(b, n.args()[1].value())};
   });
-  OpDef alias = view_op("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", by_size, scatter_reshaped);
-  alias.decompose = becomes("aten.view", [](const ir::Node& n, Builder&) -> std::vector<ir::Arg> { return {n.args()[0], n.args()[1]}; });
-  return {reshape, reshape_as, alias, twin_of("aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", by_size, "aten.view")};
+  OpDef alias = view_op("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", by_size,
+                        scatter_reshaped);
+  alias.decompose = becomes(
+      "aten.view", [](const ir::Node& n, Builder&) -> std::vector<ir::Arg> { return {n.args()[0], n.args()[1]}; });
+  return {reshape, reshape_as, alias,
+          twin_of("aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", by_size, "aten.view")};
 }
 
 }  // namespace edgewright::ops

@@ -28,7 +28,8 @@ Rolls rolls(const Call& c, const Shape& s) {
       }
       r.dims.push_back(d < 0 ? d + rank : d);
     }
-    if (shifts.size() != r.dims.size()) c.error(fmt::format("[roll.1] {} shifts for {} dims", shifts.size(), r.dims.size()));
+    if (shifts.size() != r.dims.size())
+      c.error(fmt::format("[roll.1] {} shifts for {} dims", shifts.size(), r.dims.size()));
   }
   shifts.resize(r.dims.size(), 0);
   for (size_t i = 0; i < shifts.size(); ++i) {

@@ -26,8 +26,8 @@ std::pair<R, R> row_statistics(std::span<const R> x, double eps, bool centered) 
 }
 
 // Emits (x - mean) * rsqrt(mean of squares + eps) [* weight] [+ bias] over the trailing dims, into `out`.
-inline Result<void> lower_row_norm(XnnEmitter& e, const ir::Value* x, const ir::Value* weight, const ir::Value* bias, const ir::Value* out,
-                                   const Trailing& t, double eps, bool centered) {
+inline Result<void> lower_row_norm(XnnEmitter& e, const ir::Value* x, const ir::Value* weight, const ir::Value* bias,
+                                   const ir::Value* out, const Trailing& t, double eps, bool centered) {
   const TensorType full{DType::f32, x->tensor()->shape};
   // Statistics keep the row dims and have 1 in place of each normalized one, so that they broadcast.
   TensorType one = full;

@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_rsqrt() {
-  return {with_lower(unary_float("aten::rsqrt(Tensor self) -> Tensor", floats<1>([](auto x) { return num::rsqrt(x); }), "aten::rsqrt.out"),
+  return {with_lower(unary_float("aten::rsqrt(Tensor self) -> Tensor", floats<1>([](auto x) { return num::rsqrt(x); }),
+                                 "aten::rsqrt.out"),
                      lower_unary(XnnUnary::kReciprocalSquareRoot), Agreement::kApproximate)};
 }
 

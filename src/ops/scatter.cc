@@ -14,33 +14,46 @@ Combine by_name(const Call& c, std::initializer_list<std::pair<const char*, Comb
 }
 Combine old_name(const Call& c) { return by_name(c, {{"add", Combine::kSum}, {"multiply", Combine::kProd}}); }
 Combine new_name(const Call& c) {
-  return by_name(c, {{"sum", Combine::kSum}, {"prod", Combine::kProd}, {"mean", Combine::kMean}, {"amax", Combine::kMax}, {"amin", Combine::kMin}});
+  return by_name(c, {{"sum", Combine::kSum},
+                     {"prod", Combine::kProd},
+                     {"mean", Combine::kMean},
+                     {"amax", Combine::kMax},
+                     {"amin", Combine::kMin}});
 }
 // A sum that includes self is scatter_add; other reductions have no simpler form.
 Result<std::vector<ir::Value*>> as_add(const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
   const std::string r = c.str("reduce");
-  if ((r != "sum" && r != "add") || (c.op().schema.index_of("include_self") >= 0 && !c.flag("include_self"))) return std::vector<ir::Value*>{};
+  if ((r != "sum" && r != "add") || (c.op().schema.index_of("include_self") >= 0 && !c.flag("include_self")))
+    return std::vector<ir::Value*>{};
   return all(b, {b("aten.scatter_add", {n.args()[0], n.args()[1], n.args()[2], n.args()[3]})});
 }
 
 }  // namespace
 
 std::vector<OpDef> define_scatter() {
-  OpDef reduce = scattering("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-                            [](const Call& c) { return Scatter{.combine = old_name(c)}; });
+  OpDef reduce =
+      scattering("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+                 [](const Call& c) { return Scatter{.combine = old_name(c)}; });
   reduce.decompose = as_add;
-  OpDef two = scattering("aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-                         [](const Call& c) { return Scatter{.combine = new_name(c), .include_self = c.flag("include_self")}; });
+  OpDef two = scattering(
+      "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
+      "-> Tensor",
+      [](const Call& c) { return Scatter{.combine = new_name(c), .include_self = c.flag("include_self")}; });
   two.decompose = as_add;
-  return {scattering("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", [](const Call&) { return Scatter{}; }, "aten::scatter.src_out"),
-          scattering("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", [](const Call&) { return Scatter{.source = "value"}; },
-                     "aten::scatter.value_out"),
+  return {scattering(
+              "aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+              [](const Call&) { return Scatter{}; }, "aten::scatter.src_out"),
+          scattering(
+              "aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+              [](const Call&) { return Scatter{.source = "value"}; }, "aten::scatter.value_out"),
           reduce,
-          scattering("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-                     [](const Call& c) { return Scatter{.combine = old_name(c), .source = "value"}; }),
-          scattering("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", [](const Call&) { return Scatter{.combine = Combine::kSum}; },
-                     "aten::scatter_add.out"),
+          scattering(
+              "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+              [](const Call& c) { return Scatter{.combine = old_name(c), .source = "value"}; }),
+          scattering(
+              "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+              [](const Call&) { return Scatter{.combine = Combine::kSum}; }, "aten::scatter_add.out"),
           two};
 }
 

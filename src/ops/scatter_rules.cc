@@ -29,10 +29,16 @@ struct Plan {
 // index_*: index has at most one dim, source self's sizes but for dim. Dtypes of self and a tensor source agree.
 void check(const Call& c, const Scatter& s) {
   const TensorType &self = c.tensor("self"), &index = c.tensor("index");
-  if (index.dtype != DType::i64 && index.dtype != DType::i32) c.error(fmt::format("[scatter.3] index holds {}, not i32 or i64", name(index.dtype)));
+  if (index.dtype != DType::i64 && index.dtype != DType::i32)
+    c.error(fmt::format("[scatter.3] index holds {}, not i32 or i64", name(index.dtype)));
   const int64_t d = c.axis("dim", static_cast<int64_t>(self.rank()));
-  const int k = c.op().schema.params[static_cast<size_t>(std::max(c.op().schema.index_of(s.source), 0))].kind == ir::ParamKind::kTensor ? c.operand(s.source) : -1;
-  const auto over = [](const Dim& a, const Dim& b) { return a.is_constant() && b.is_constant() && a.value() > b.value(); };
+  const int k = c.op().schema.params[static_cast<size_t>(std::max(c.op().schema.index_of(s.source), 0))].kind ==
+                        ir::ParamKind::kTensor
+                    ? c.operand(s.source)
+                    : -1;
+  const auto over = [](const Dim& a, const Dim& b) {
+    return a.is_constant() && b.is_constant() && a.value() > b.value();
+  };
   const size_t rank = std::max<size_t>(self.rank(), 1);
   if (s.index_is_1d) {
     if (index.rank() > 1) c.error(fmt::format("[scatter.2] index has {} dims, not 1", index.rank()));
@@ -58,7 +64,8 @@ void check(const Call& c, const Scatter& s) {
   }
   for (size_t i = 0; i < index.rank() && i < self.rank(); ++i)
     if (static_cast<int64_t>(i) != d && over(index.shape[i], self.shape[i]))
-      c.error(fmt::format("[scatter.2] index has size {} in dim {}, self {}", index.shape[i].value(), i, self.shape[i].value()));
+      c.error(fmt::format("[scatter.2] index has size {} in dim {}, self {}", index.shape[i].value(), i,
+                          self.shape[i].value()));
   if (k < 0) return;
   const TensorType& src = c.type(k);
   if (src.dtype != self.dtype) c.error(fmt::format("[scatter.4] {} into {}", name(src.dtype), name(self.dtype)));
@@ -67,7 +74,9 @@ void check(const Call& c, const Scatter& s) {
     return;
   }
   for (size_t i = 0; i < index.rank() && i < src.rank(); ++i)
-    if (over(index.shape[i], src.shape[i])) c.error(fmt::format("[scatter.2] index has size {} in dim {}, {} {}", index.shape[i].value(), i, s.source, src.shape[i].value()));
+    if (over(index.shape[i], src.shape[i]))
+      c.error(fmt::format("[scatter.2] index has size {} in dim {}, {} {}", index.shape[i].value(), i, s.source,
+                          src.shape[i].value()));
 }
 
 Plan plan_of(const Call& c, Scatter s) {
@@ -121,13 +130,21 @@ int64_t combined(Combine how, int64_t a, int64_t b) {
   return b;
 }
 template <class R>
-R divided(R a, int64_t n) { return a / R(static_cast<double>(n)); }
+R divided(R a, int64_t n) {
+  return a / R(static_cast<double>(n));
+}
 template <>
-int64_t divided(int64_t a, int64_t n) { return a / n - (a % n < 0); }  // towards minus infinity
+int64_t divided(int64_t a, int64_t n) {
+  return a / n - (a % n < 0);
+}  // towards minus infinity
 template <class R>
-R times(R a, const Scalar& s) { return s.f == 1 ? a : a * R(s.f); }
+R times(R a, const Scalar& s) {
+  return s.f == 1 ? a : a * R(s.f);
+}
 template <>
-int64_t times(int64_t a, const Scalar& s) { return wrap_mul(a, s.is_float() ? static_cast<int64_t>(s.f) : s.i); }
+int64_t times(int64_t a, const Scalar& s) {
+  return wrap_mul(a, s.is_float() ? static_cast<int64_t>(s.f) : s.i);
+}
 
 // One element after all writes. `get(operand, index) -> R`.
 template <class R, class Ints, class Get>
@@ -160,7 +177,8 @@ R element(const Plan& p, const Ints& ints, Index at, const Get& get) {
 }
 
 template <class R>
-Result<void> run(const Plan& p, const Call& c, std::span<const ir::Tensor> in, ir::Tensor& out, std::vector<R> data, const std::vector<R>& source) {
+Result<void> run(const Plan& p, const Call& c, std::span<const ir::Tensor> in, ir::Tensor& out, std::vector<R> data,
+                 const std::vector<R>& source) {
   std::vector<int64_t> counts(data.size(), 0);
   std::vector<int64_t> sizes = p.index, at(p.rank, 0);
   if (p.s.index_is_1d) {
@@ -169,7 +187,9 @@ Result<void> run(const Plan& p, const Call& c, std::span<const ir::Tensor> in, i
   }
   const auto to = ir::contiguous_strides(p.self);
   std::vector<int64_t> from;
-  if (p.operand_source >= 0) from = p.source_scalar ? std::vector<int64_t>(p.rank, 0) : ir::contiguous_strides(in[static_cast<size_t>(p.operand_source)].sizes);
+  if (p.operand_source >= 0)
+    from = p.source_scalar ? std::vector<int64_t>(p.rank, 0)
+                           : ir::contiguous_strides(in[static_cast<size_t>(p.operand_source)].sizes);
   const ir::Tensor& index = in[static_cast<size_t>(p.operand_index)];
   if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) {
     do {
@@ -219,7 +239,9 @@ OpDef scattering(std::string schema, std::function<Scatter(const Call&)> parts, 
         return element<R>(p, in, at, [&](int k, Index i) { return in.f(k, i); });
       });
     }
-    return int_point([p](const In& in, Index at) { return element<int64_t>(p, in, at, [&](int k, Index i) { return in.i(k, i); }); });
+    return int_point([p](const In& in, Index at) {
+      return element<int64_t>(p, in, at, [&](int k, Index i) { return in.i(k, i); });
+    });
   };
   d.whole = [parts](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
     const Plan p = plan_of(c, parts(c));

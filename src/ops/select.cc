@@ -12,7 +12,8 @@ std::vector<Layout> select(const Call& c, const Layout& base) {
   }
   const int64_t d = c.axis("dim", static_cast<int64_t>(base.sizes.size()));
   Layout out = base;
-  out.offset = base.offset + wrapped_index(c, c.dim("index"), base.sizes[static_cast<size_t>(d)]) * base.strides[static_cast<size_t>(d)];
+  out.offset = base.offset + wrapped_index(c, c.dim("index"), base.sizes[static_cast<size_t>(d)]) *
+                                 base.strides[static_cast<size_t>(d)];
   out.sizes.erase(out.sizes.begin() + d);
   out.strides.erase(out.strides.begin() + d);
   return {out};

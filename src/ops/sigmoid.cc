@@ -4,7 +4,8 @@
 namespace edgewright::ops {
 
 std::vector<OpDef> define_sigmoid() {
-  return {with_lower(unary_float("aten::sigmoid(Tensor self) -> Tensor", floats<1>([](auto x) { return num::sigmoid(x); }), "aten::sigmoid.out"),
+  return {with_lower(unary_float("aten::sigmoid(Tensor self) -> Tensor",
+                                 floats<1>([](auto x) { return num::sigmoid(x); }), "aten::sigmoid.out"),
                      lower_unary(XnnUnary::kSigmoid), Agreement::kApproximate),
           renamed("aten::special_expit(Tensor self) -> Tensor", "aten.sigmoid")};
 }

@@ -10,7 +10,9 @@ std::vector<OpDef> define_silu() {
     EW_TRY(x.unary(XnnUnary::kSigmoid, in, s));
     return x.binary(XnnBinary::kMultiply, in, s, n.result());
   };
-  d.decompose = [](const ir::Node& n, Builder& b) { return b.done({b("aten.mul.Tensor", {n.arg("self"), b("aten.sigmoid", {n.arg("self")})})}); };
+  d.decompose = [](const ir::Node& n, Builder& b) {
+    return b.done({b("aten.mul.Tensor", {n.arg("self"), b("aten.sigmoid", {n.arg("self")})})});
+  };
   d.agreement = Agreement::kApproximate;
   return {std::move(d)};
 }

@@ -26,7 +26,8 @@ std::vector<OpDef> define_sizes() {
   // Of a contiguous tensor: the layout in memory is no part of a value here.
   const auto stride = [](const Call& c) {
     Dim s = 1;
-    for (auto k = static_cast<size_t>(c.axis("dim", c.rank("self"))) + 1; k < c.type(0).rank(); ++k) s = s * c.type(0).shape[k];
+    for (auto k = static_cast<size_t>(c.axis("dim", c.rank("self"))) + 1; k < c.type(0).rank(); ++k)
+      s = s * c.type(0).shape[k];
     return s;
   };
   add("aten::sym_size.int(Tensor self, int dim) -> SymInt", size, "aten::sym_size.int");

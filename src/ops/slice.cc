@@ -34,7 +34,8 @@ Result<void> lower(const ir::Node& n, XnnEmitter& out) {
   const Shape& s = shape_of(self_of(n));
   const int64_t dim = c.axis("dim", rank_of(self_of(n)));
   const SliceRange r = range_of(c, s, dim);
-  if (!(c.dim("step") == Dim(1)) && !(r.length == Dim(1))) return fail(Code::kKeptOnHost, "XNNPACK's payload has no strided slice (step {})", c.dim("step").str());
+  if (!(c.dim("step") == Dim(1)) && !(r.length == Dim(1)))
+    return fail(Code::kKeptOnHost, "XNNPACK's payload has no strided slice (step {})", c.dim("step").str());
   return emit_slice(out, self_of(n), n.result(), dim, r.start, r.length);
 }
 
@@ -43,8 +44,10 @@ SliceRange narrow_range(const Call& c, const Shape& s, int64_t dim) {
   const Dim &n = s[static_cast<size_t>(dim)], length = c.dim("length"), at = c.dim("start");
   const Dim start = at.is_constant() && at.value() < 0 ? n + at : at;
   if (n.is_constant() && start.is_constant() && length.is_constant() &&
-      (start.value() < 0 || length.value() < 0 || length.value() > n.value() || start.value() > n.value() - length.value()))
-    c.error(fmt::format("[narrow.1] {} elements from {} are outside a dim of size {}", length.value(), at.value(), n.value()));
+      (start.value() < 0 || length.value() < 0 || length.value() > n.value() ||
+       start.value() > n.value() - length.value()))
+    c.error(fmt::format("[narrow.1] {} elements from {} are outside a dim of size {}", length.value(), at.value(),
+                        n.value()));
   return {start, length};
 }
 std::vector<Layout> narrow(const Call& c, const Layout& base) {
@@ -85,15 +88,20 @@ Result<std::vector<ir::Value*>> narrow_as_slice(const ir::Node& n, Builder& b) {
 }  // namespace
 
 std::vector<OpDef> define_slice() {
-  OpDef d = view_op("aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, back);
+  OpDef d = view_op(
+      "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
+      slice, back);
   d.lower = lower;
   d.stock = "aten::slice_copy.Tensor_out";
-  OpDef n = view_op("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, narrow_back);
+  OpDef n =
+      view_op("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, narrow_back);
   n.decompose = narrow_as_slice;
   OpDef nc = moving_op("aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow);
   nc.decompose = narrow_as_slice;
   return {d, n, nc,
-          twin_of("aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", slice, "aten.slice.Tensor")};
+          twin_of("aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt "
+                  "step=1) -> Tensor",
+                  slice, "aten.slice.Tensor")};
 }
 
 }  // namespace edgewright::ops

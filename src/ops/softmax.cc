@@ -42,7 +42,8 @@ Result<Point> eval(Kind kind, const Call& c) {
   const Shape& s = c.type(0).shape;
   const int64_t n = s.empty() ? 1 : s[dim].value();
   const DType t = dtype_of_call(c);
-  const bool casts = t != c.type(0).dtype && (t == DType::f16 || t == DType::bf16 || c.type(0).dtype == DType::f64 || !is_float(c.type(0).dtype));
+  const bool casts = t != c.type(0).dtype && (t == DType::f16 || t == DType::bf16 || c.type(0).dtype == DType::f64 ||
+                                              !is_float(c.type(0).dtype));
   return float_point([=](const auto& in, Index at) {
     using R = typename std::decay_t<decltype(in)>::F;
     IndexBuffer index;
@@ -51,8 +52,10 @@ Result<Point> eval(Kind kind, const Call& c) {
     const auto load = [&] {
       R v = in.f(0, Index(index.data(), at.size()));
       if (casts) {
-        if constexpr (std::is_same_v<R, double>) v = cast_f(t, v);
-        else v.v = cast_f(t, v.v);
+        if constexpr (std::is_same_v<R, double>)
+          v = cast_f(t, v);
+        else
+          v.v = cast_f(t, v.v);
       }
       return v;
     };
@@ -61,7 +64,8 @@ Result<Point> eval(Kind kind, const Call& c) {
       row.push_back(load());
     }
     const double largest = num::value(extreme(std::span<const R>(row), true));
-    return normalized(row[at.empty() ? 0 : static_cast<size_t>(at[dim])], largest, normalizer(std::span<const R>(row), largest, kind), kind);
+    return normalized(row[at.empty() ? 0 : static_cast<size_t>(at[dim])], largest,
+                      normalizer(std::span<const R>(row), largest, kind), kind);
   });
 }
 
@@ -90,7 +94,8 @@ Result<void> whole(Kind kind, const Call& c, std::span<const ir::Tensor> in, std
       }
       double sum = 0;
       for (double& v : row) sum += v = std::exp(v - largest);
-      for (int64_t k = 0; k < n; ++k) p[k * inner] = kind == Kind::kSafe && largest == -INFINITY ? 0 : row[static_cast<size_t>(k)] / sum;
+      for (int64_t k = 0; k < n; ++k)
+        p[k * inner] = kind == Kind::kSafe && largest == -INFINITY ? 0 : row[static_cast<size_t>(k)] / sum;
     }
   assign(out[0], x);
   return {};
@@ -100,7 +105,8 @@ Result<void> whole(Kind kind, const Call& c, std::span<const ir::Tensor> in, std
 Result<void> lower(const ir::Node& n, XnnEmitter& out) {
   const Call c = Call::of(n);
   const auto dim = static_cast<size_t>(c.axis("dim", c.rank("self")));
-  if (dtype_of_call(c) != DType::f32 || c.type(0).dtype != DType::f32) return fail(Code::kKeptOnHost, "softmax of something that is not f32");
+  if (dtype_of_call(c) != DType::f32 || c.type(0).dtype != DType::f32)
+    return fail(Code::kKeptOnHost, "softmax of something that is not f32");
   const ir::Value* x = n.arg("self").value();
   const Shape& s = x->tensor()->shape;
   if (s.empty() || dim + 1 == s.size()) return out.softmax(x, n.result());
@@ -120,7 +126,9 @@ OpDef definition(std::string schema, Kind kind, std::string stock = "") {
   d.schema_text = std::move(schema);
   d.infer = rule;
   d.eval = [kind](const Call& c, size_t) { return eval(kind, c); };
-  d.whole = [kind](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) { return whole(kind, c, in, out); };
+  d.whole = [kind](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+    return whole(kind, c, in, out);
+  };
   d.stock = std::move(stock);
   d.agreement = Agreement::kApproximate;
   if (kind == Kind::kSoftmax) d.lower = lower;
@@ -138,9 +146,11 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, const c
 }  // namespace
 
 std::vector<OpDef> define_softmax() {
-  OpDef softmax = definition("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Kind::kSoftmax);
+  OpDef softmax =
+      definition("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Kind::kSoftmax);
   softmax.decompose = [](const ir::Node& n, Builder& b) { return decompose(n, b, "aten._softmax"); };
-  OpDef log_softmax = definition("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Kind::kLog);
+  OpDef log_softmax =
+      definition("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Kind::kLog);
   log_softmax.decompose = [](const ir::Node& n, Builder& b) { return decompose(n, b, "aten._log_softmax"); };
   OpDef safe = definition("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Kind::kSafe);
   // Rows that are -inf throughout give zeros.
@@ -152,7 +162,9 @@ std::vector<OpDef> define_softmax() {
     return b.done({b("aten.masked_fill.Scalar", {b("aten._softmax", {x, n.arg("dim"), false}), masked, 0})});
   };
   return {softmax, log_softmax, safe,
-          definition("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Kind::kSoftmax, "aten::_softmax.out"),
-          definition("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Kind::kLog, "aten::_log_softmax.out")};
+          definition("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Kind::kSoftmax,
+                     "aten::_softmax.out"),
+          definition("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Kind::kLog,
+                     "aten::_log_softmax.out")};
 }
 }  // namespace edgewright::ops

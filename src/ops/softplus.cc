@@ -13,7 +13,8 @@ std::vector<OpDef> define_softplus() {
                          })});
   // max(y, 0) + log1p(exp(-|y|)) is the same number without overflow, and y where exp(-|y|) is lost.
   d.decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
-    const double beta = constant_number(n, "beta").value_or(1), threshold = constant_number(n, "threshold").value_or(20);
+    const double beta = constant_number(n, "beta").value_or(1),
+                 threshold = constant_number(n, "threshold").value_or(20);
     ir::Value* x = n.arg("self").value();
     ir::Value* y = beta == 1 ? x : b("aten.mul.Scalar", {x, beta});
     ir::Value* small = b("aten.log1p", {b("aten.exp", {b("aten.neg", {b("aten.abs", {y})})})});

@@ -51,7 +51,8 @@ void write(const std::vector<T>& x, const Line& l, int64_t keep, bool descending
     }
   });
 }
-Result<void> run(const Call& c, const ir::Tensor& in, std::optional<int64_t> keep, bool descending, std::span<ir::Tensor> out) {
+Result<void> run(const Call& c, const ir::Tensor& in, std::optional<int64_t> keep, bool descending,
+                 std::span<ir::Tensor> out) {
   const Line l = line_of(c, in);
   if (in.numel() == 0) return {};
   if (is_float(in.dtype))
@@ -70,7 +71,9 @@ Result<Types> infer_sort(const Call& c) {
   c.axis("dim", c.rank("self"));
   return Types{c.tensor("self"), TensorType{DType::i64, c.tensor("self").shape}};
 }
-Result<void> whole_sort(const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) { return run(c, in[0], {}, c.flag("descending"), out); }
+Result<void> whole_sort(const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+  return run(c, in[0], {}, c.flag("descending"), out);
+}
 
 // [topk.1] 0 <= k <= the dim's size; a 0-dim tensor has one element.
 Result<Types> infer_topk(const Call& c) {
@@ -78,7 +81,8 @@ Result<Types> infer_topk(const Call& c) {
   TensorType t = c.tensor("self");
   const int64_t d = c.axis("dim", static_cast<int64_t>(t.rank()));
   const Dim k = c.dim("k"), n = t.shape.empty() ? Dim(1) : t.shape[static_cast<size_t>(d)];
-  if (k.is_constant() && (k.value() < 0 || (n.is_constant() && k.value() > n.value()))) c.error(fmt::format("[topk.1] {} of {} elements", k.value(), n.str()));
+  if (k.is_constant() && (k.value() < 0 || (n.is_constant() && k.value() > n.value())))
+    c.error(fmt::format("[topk.1] {} of {} elements", k.value(), n.str()));
   if (!t.shape.empty()) t.shape[static_cast<size_t>(d)] = k;
   return Types{t, TensorType{DType::i64, t.shape}};
 }
@@ -115,10 +119,16 @@ std::vector<OpDef> define_sort() {
   OpDef stable = sort;
   sort.stock = "aten::sort.values";
   stable.stock = "aten::sort.values_stable";
-  stable.schema_text = "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)";
-  stable.decompose = becomes("aten.sort", [](const ir::Node& n, Builder&) -> std::vector<ir::Arg> { return {n.args()[0], n.arg("dim"), n.arg("descending")}; });
+  stable.schema_text =
+      "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
+      "indices)";
+  stable.decompose = becomes("aten.sort", [](const ir::Node& n, Builder&) -> std::vector<ir::Arg> {
+    return {n.args()[0], n.arg("dim"), n.arg("descending")};
+  });
   OpDef topk;
-  topk.schema_text = "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)";
+  topk.schema_text =
+      "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
+      "indices)";
   topk.infer = infer_topk;
   topk.whole = whole_topk;
   topk.stock = "aten::topk.values";

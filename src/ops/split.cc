@@ -21,10 +21,12 @@ std::vector<Piece> by_size(const Call& c, const Dim& n) {
   if (size == n) return {{0, n}};
   const Dim pieces = size == Dim(0) ? Dim(1) : max(floordiv(n + size - Dim(1), size), 1);
   if (!pieces.is_constant()) {
-    c.error(fmt::format("[split.1] a dim of size {} in pieces of {}: their number is known only at run time", n.str(), size.str()));
+    c.error(fmt::format("[split.1] a dim of size {} in pieces of {}: their number is known only at run time", n.str(),
+                        size.str()));
     return {};
   }
-  if (size.is_constant() && (size.value() < 0 || (size.value() == 0 && !(n == Dim(0))))) c.error(fmt::format("[split.2] a piece size of {}", size.value()));
+  if (size.is_constant() && (size.value() < 0 || (size.value() == 0 && !(n == Dim(0)))))
+    c.error(fmt::format("[split.2] a piece size of {}", size.value()));
   if (pieces.value() > kMaxPieces) {
     c.error(fmt::format("[split.3] {} pieces", pieces.value()));
     return {};
@@ -44,7 +46,8 @@ std::vector<Piece> by_sizes(const Call& c, const Shape& sizes, const Dim& n) {
     out.push_back({at, s});
     at = at + s;
   }
-  if (at.is_constant() && n.is_constant() && !(at == n)) c.error(fmt::format("[split.4] pieces add up to {}, the dim's size is {}", at.value(), n.value()));
+  if (at.is_constant() && n.is_constant() && !(at == n))
+    c.error(fmt::format("[split.4] pieces add up to {}, the dim's size is {}", at.value(), n.value()));
   return out;
 }
 // Pieces of ceil(n / chunks): there may be fewer than asked for. An empty dim gives as many empty pieces as asked for.
@@ -137,7 +140,8 @@ Result<std::vector<std::pair<ir::Arg, ir::Arg>>> bounds(const ir::Node& n, const
 Result<std::vector<ir::Value*>> as_slices(const ir::Node& n, const Pieces& pieces, Builder& b) {
   const size_t dim = static_cast<size_t>(Call::of(n).axis("dim", rank_of(self_of(n))));
   for (size_t r = 0; r + 1 < n.num_results(); ++r)  // the last one ends where the dim does
-    if (!shape_of(n.result(r))[dim].is_constant()) return std::vector<ir::Value*>{};  // the bounds would be read from what goes away
+    if (!shape_of(n.result(r))[dim].is_constant())
+      return std::vector<ir::Value*>{};  // the bounds would be read from what goes away
   EW_ASSIGN(auto range, bounds(n, pieces, b));
   std::vector<ir::Value*> out;
   for (auto& [start, stop] : range) out.push_back(b("aten.slice.Tensor", {self_of(n), n.arg("dim"), start, stop}));
@@ -145,10 +149,12 @@ Result<std::vector<ir::Value*>> as_slices(const ir::Node& n, const Pieces& piece
 }
 
 OpDef named(const char* schema, Pieces pieces) {
-  OpDef d = view_op(schema, rule(pieces), [pieces](const ir::Node& n, size_t r, ir::Value* base, ir::Value* written, Builder& b) -> Result<ir::Value*> {
-    EW_ASSIGN(auto range, bounds(n, pieces, b));
-    return one(b, b("aten.slice_scatter", {base, written, n.arg("dim"), range[r].first, range[r].second}));
-  });
+  OpDef d = view_op(
+      schema, rule(pieces),
+      [pieces](const ir::Node& n, size_t r, ir::Value* base, ir::Value* written, Builder& b) -> Result<ir::Value*> {
+        EW_ASSIGN(auto range, bounds(n, pieces, b));
+        return one(b, b("aten.slice_scatter", {base, written, n.arg("dim"), range[r].first, range[r].second}));
+      });
   d.decompose = [pieces](const ir::Node& n, Builder& b) { return as_slices(n, pieces, b); };
   return d;
 }
@@ -165,18 +171,24 @@ Pieces sizes_from(const char* param) {
 
 std::vector<OpDef> define_split() {
   OpDef split = named("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", by_size);
-  OpDef with_sizes = named("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", sizes_from("split_sizes"));
-  return {split,
-          with_sizes,
-          named("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", sizes_from("split_size")),
-          named("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunks),
-          named("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", sections),
-          named("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", indices),
-          fresh("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", by_size),
-          fresh("aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", sizes_from("split_sizes")),
-          fresh("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", by_size),
-          fresh("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", sizes_from("split_sizes")),
-          fresh("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunks)};
+  OpDef with_sizes =
+      named("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+            sizes_from("split_sizes"));
+  return {
+      split,
+      with_sizes,
+      named("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+            sizes_from("split_size")),
+      named("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunks),
+      named("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", sections),
+      named("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", indices),
+      fresh("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", by_size),
+      fresh("aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+            sizes_from("split_sizes")),
+      fresh("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", by_size),
+      fresh("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+            sizes_from("split_sizes")),
+      fresh("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunks)};
 }
 
 }  // namespace edgewright::ops

@@ -51,7 +51,8 @@ std::pair<DType, DType> mean_dtypes(const Call& c) {
 Result<void> lower(const ir::Node& n, XnnEmitter& out, bool is_mean) {
   const Call c = Call::of(n);
   const FoldedDims dims = dims_of(c);
-  if (c.dtype("dtype").value_or(DType::f32) != DType::f32 || c.failed()) return fail(Code::kKeptOnHost, "the result is not f32");
+  if (c.dtype("dtype").value_or(DType::f32) != DType::f32 || c.failed())
+    return fail(Code::kKeptOnHost, "the result is not f32");
   EW_ASSIGN(const Trailing t, trailing_of(c.type(0).shape, dims.folded));
   const double weight = is_mean ? 1 / static_cast<double>(t.count) : 1.0;
   return sum_trailing(out, n.arg("self").value(), n.result(), t, static_cast<float>(weight));
@@ -64,12 +65,27 @@ Result<std::vector<ir::Value*>> over_all(const ir::Node& n, Builder& b, const ch
 }  // namespace
 
 std::vector<OpDef> define_sum() {
-  OpDef sum_dim = reduction({.schema = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-                             .dtypes = sum_dtypes, .fold = sum_fold, .stock = "aten::sum.IntList_out"});
-  OpDef mean_dim = reduction({.schema = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-                              .dtypes = mean_dtypes, .fold = mean_fold, .stock = "aten::mean.out"});
-  OpDef sum = reduction({.schema = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", .dtypes = sum_dtypes, .fold = sum_fold, .stock = "", .over_all = true});
-  OpDef mean = reduction({.schema = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", .dtypes = mean_dtypes, .fold = mean_fold, .stock = "", .over_all = true});
+  OpDef sum_dim = reduction(
+      {.schema =
+           "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       .dtypes = sum_dtypes,
+       .fold = sum_fold,
+       .stock = "aten::sum.IntList_out"});
+  OpDef mean_dim = reduction(
+      {.schema = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       .dtypes = mean_dtypes,
+       .fold = mean_fold,
+       .stock = "aten::mean.out"});
+  OpDef sum = reduction({.schema = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                         .dtypes = sum_dtypes,
+                         .fold = sum_fold,
+                         .stock = "",
+                         .over_all = true});
+  OpDef mean = reduction({.schema = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                          .dtypes = mean_dtypes,
+                          .fold = mean_fold,
+                          .stock = "",
+                          .over_all = true});
   sum_dim.lower = [](const ir::Node& n, XnnEmitter& out) { return lower(n, out, false); };
   mean_dim.lower = [](const ir::Node& n, XnnEmitter& out) { return lower(n, out, true); };
   sum.decompose = [](const ir::Node& n, Builder& b) { return over_all(n, b, "aten.sum.dim_IntList"); };

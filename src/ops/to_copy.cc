@@ -7,7 +7,8 @@ namespace {
 // [to_copy.1] Number dtypes, or no change at all.
 Result<Types> converted(const Call& c, DType to) {
   TensorType t = c.type(0);
-  if (t.dtype != to && (!is_number(t.dtype) || !is_number(to))) return fail(Code::kUnsupported, "{}: [to_copy.1] from {} to {}", c.name(), name(t.dtype), name(to));
+  if (t.dtype != to && (!is_number(t.dtype) || !is_number(to)))
+    return fail(Code::kUnsupported, "{}: [to_copy.1] from {} to {}", c.name(), name(t.dtype), name(to));
   t.dtype = to;
   return Types{std::move(t)};
 }
@@ -22,12 +23,16 @@ void convert(const ir::Tensor& in, ir::Tensor& out) {
   std::array<int64_t, kBlock> i;
   for (int64_t at = 0, n = x.numel(); at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
-    if (real) load_block(x.dtype, x.data, at, 1, m, f.data());
-    else load_block(x.dtype, x.data, at, 1, m, i.data());
+    if (real)
+      load_block(x.dtype, x.data, at, 1, m, f.data());
+    else
+      load_block(x.dtype, x.data, at, 1, m, i.data());
     if (truncates)
       for (int64_t j = 0; j < m; ++j) i[static_cast<size_t>(j)] = float_to_int(f[static_cast<size_t>(j)]);
-    if (real && !truncates) store_block(out.dtype, out.mutable_data(), at, m, f.data());
-    else store_block(out.dtype, out.mutable_data(), at, m, i.data());
+    if (real && !truncates)
+      store_block(out.dtype, out.mutable_data(), at, m, f.data());
+    else
+      store_block(out.dtype, out.mutable_data(), at, m, i.data());
   }
 }
 
@@ -50,7 +55,9 @@ OpDef conversion(const char* schema, DType (*to)(const Call&)) {
 
 std::vector<OpDef> define_to_copy() {
   OpDef d;
-  d.schema_text = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor";
+  d.schema_text =
+      "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+      "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor";
   d.infer = [](const Call& c) { return converted(c, c.dtype("dtype").value_or(c.type(0).dtype)); };
   d.eval = [infer = d.infer](const Call& c, size_t) -> Result<Point> {
     EW_ASSIGN(const Types t, infer(c));
@@ -74,7 +81,8 @@ std::vector<OpDef> define_to_copy() {
     return std::vector<ir::Value*>{};
   };
   d.lower = [](const ir::Node& n, XnnEmitter& x) -> Result<void> {
-    if (n.arg("self").value()->type != n.result()->type) return fail(Code::kKeptOnHost, "{}: changes the dtype", n.name());
+    if (n.arg("self").value()->type != n.result()->type)
+      return fail(Code::kKeptOnHost, "{}: changes the dtype", n.name());
     return x.copy(n.arg("self").value(), n.result());
   };
   d.stock = "aten::_to_copy.out";
@@ -87,10 +95,15 @@ std::vector<OpDef> define_to_copy() {
     return conversion(schema, [](const Call& c) { return c.tensor("other").dtype; });
   };
   return {std::move(d),
-          by_dtype("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"),
-          by_dtype("aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"),
-          by_dtype("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"),
-          by_other("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"),
+          by_dtype("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+                   "MemoryFormat? memory_format=None) -> Tensor(a)"),
+          by_dtype("aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+                   "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? "
+                   "memory_format=None) -> Tensor(a)"),
+          by_dtype("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool "
+                   "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"),
+          by_other("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
+                   "MemoryFormat? memory_format=None) -> Tensor(a)"),
           by_other("aten::type_as(Tensor self, Tensor other) -> Tensor")};
 }
 

@@ -33,7 +33,8 @@ inline Shape with(const Shape& s, int64_t last) {
 }
 
 // out = weight * the sum over the trailing dims; `out` has as many elements as there are rows, in any shape.
-inline Result<void> sum_trailing(XnnEmitter& e, const ir::Value* x, const ir::Value* out, const Trailing& t, float weight) {
+inline Result<void> sum_trailing(XnnEmitter& e, const ir::Value* x, const ir::Value* out, const Trailing& t,
+                                 float weight) {
   const Shape flat = with(t.rows, t.count), one = with(t.rows, 1);
   if (x->tensor()->shape != flat) {
     const ir::Value* r = e.temporary({DType::f32, flat});

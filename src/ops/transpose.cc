@@ -44,7 +44,9 @@ std::vector<int64_t> last_two(const Call& c, int64_t rank) {
 }
 
 LayoutRule rule(Perm perm) {
-  return [perm](const Call& c, const Layout& base) -> std::vector<Layout> { return {permuted(base, perm(c, static_cast<int64_t>(base.sizes.size())))}; };
+  return [perm](const Call& c, const Layout& base) -> std::vector<Layout> {
+    return {permuted(base, perm(c, static_cast<int64_t>(base.sizes.size())))};
+  };
 }
 OpDef named(const char* schema, Perm perm) {
   OpDef d = view_op(schema, rule(perm), [perm](const ir::Node& n, size_t, ir::Value*, ir::Value* written, Builder& b) {
@@ -65,7 +67,8 @@ std::vector<OpDef> define_transpose() {
           named("aten::t(Tensor(a) self) -> Tensor(a)", t),
           named("aten::numpy_T(Tensor(a) self) -> Tensor(a)", reversed),
           named("aten::mT(Tensor(a) self) -> Tensor(a)", last_two),
-          twin_of("aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor", rule(swap("dim0", "dim1")), "aten.transpose.int"),
+          twin_of("aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor", rule(swap("dim0", "dim1")),
+                  "aten.transpose.int"),
           twin_of("aten::t_copy(Tensor self) -> Tensor", rule(t), "aten.t")};
 }
 

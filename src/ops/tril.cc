@@ -12,7 +12,8 @@ bool inside(bool upper, int64_t row, int64_t col, int64_t k) { return upper ? co
 
 // [tril.1] self has at least two dims.
 Result<Types> infer_types(const Call& c) {
-  if (c.tensor("self").rank() < 2) c.error(fmt::format("[tril.1] self has {} dims, fewer than 2", c.tensor("self").rank()));
+  if (c.tensor("self").rank() < 2)
+    c.error(fmt::format("[tril.1] self has {} dims, fewer than 2", c.tensor("self").rank()));
   return Types{c.tensor("self")};
 }
 auto eval(bool upper) {
@@ -29,14 +30,17 @@ auto as_where(bool upper) {
   return [upper](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     const Shape& s = shape_of(self_of(n));
     const DType t = self_of(n)->tensor()->dtype;
-    if (!s[s.size() - 2].is_constant() || !s[s.size() - 1].is_constant() || !is_number(t)) return std::vector<ir::Value*>{};
+    if (!s[s.size() - 2].is_constant() || !s[s.size() - 1].is_constant() || !is_number(t))
+      return std::vector<ir::Value*>{};
     const int64_t rows = s[s.size() - 2].value(), cols = s[s.size() - 1].value(), k = Call::of(n).i("diagonal");
     ir::Tensor mask = ir::Tensor::empty(DType::b8, {rows, cols});
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < cols; ++j) ir::store_i(DType::b8, mask.mutable_data(), i * cols + j, inside(upper, i, j, k));
+      for (int64_t j = 0; j < cols; ++j)
+        ir::store_i(DType::b8, mask.mutable_data(), i * cols + j, inside(upper, i, j, k));
     ir::Tensor zero = ir::Tensor::empty(t, {});
     std::memset(zero.mutable_data(), 0, size_of(t));
-    return all(b, {b("aten.where.self", {b.constant(std::move(mask), "triangle"), self_of(n), b.constant(std::move(zero), "zero")})});
+    return all(b, {b("aten.where.self",
+                     {b.constant(std::move(mask), "triangle"), self_of(n), b.constant(std::move(zero), "zero")})});
   };
 }
 
@@ -95,8 +99,12 @@ std::vector<OpDef> define_tril() {
   lower.stock = "aten::tril.out";
   upper.decompose = as_where(true);
   return {lower, upper,
-          indices("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", false),
-          indices("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", true)};
+          indices("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Layout? layout=None, "
+                  "Device? device=None, bool? pin_memory=None) -> Tensor",
+                  false),
+          indices("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Layout? layout=None, "
+                  "Device? device=None, bool? pin_memory=None) -> Tensor",
+                  true)};
 }
 
 }  // namespace edgewright::ops

@@ -33,7 +33,8 @@ Result<ir::Value*> back(const ir::Node& n, size_t r, ir::Value* base, ir::Value*
 }
 Result<std::vector<ir::Value*>> as_selects(const ir::Node& n, Builder& b) {
   std::vector<ir::Value*> out;
-  for (size_t r = 0; r < n.num_results(); ++r) out.push_back(b("aten.select.int", {self_of(n), n.arg("dim"), static_cast<int64_t>(r)}));
+  for (size_t r = 0; r < n.num_results(); ++r)
+    out.push_back(b("aten.select.int", {self_of(n), n.arg("dim"), static_cast<int64_t>(r)}));
   return all(b, std::move(out));
 }
 

@@ -11,7 +11,8 @@ std::vector<Layout> unfold(const Call& c, const Layout& base) {
   const int64_t rank = static_cast<int64_t>(base.sizes.size());
   const int64_t d = c.axis("dimension", rank), size = c.i("size"), step = c.i("step");
   const Dim n = rank == 0 ? Dim(1) : base.sizes[static_cast<size_t>(d)];
-  if (size < 0 || (n.is_constant() && size > n.value())) c.error(fmt::format("[unfold.1] a window of {} in a dim of size {}", size, n.str()));
+  if (size < 0 || (n.is_constant() && size > n.value()))
+    c.error(fmt::format("[unfold.1] a window of {} in a dim of size {}", size, n.str()));
   if (step <= 0) {
     c.error(fmt::format("[unfold.2] a step of {}", step));
     return {};
@@ -32,13 +33,16 @@ Result<ir::Value*> back(const ir::Node& n, size_t, ir::Value* base, ir::Value* w
   const int64_t size = c.i("size"), step = c.i("step"), rank = rank_of(base);
   if (rank == 0) return one(b, size == 0 ? base : b("aten.select.int", {written, 0, 0}));
   const int64_t d = c.axis("dimension", rank);
-  if (step < size && !(shape_of(written)[static_cast<size_t>(d)] == Dim(1))) return fail(Code::kUnsupported, "unfold: a write through windows that share elements");
+  if (step < size && !(shape_of(written)[static_cast<size_t>(d)] == Dim(1)))
+    return fail(Code::kUnsupported, "unfold: a write through windows that share elements");
   if (size > kMaxWindow) return fail(Code::kUnsupported, "unfold: a write through windows of {} elements", size);
   const Dim windows = shape_of(written)[static_cast<size_t>(d)];
-  if (!windows.is_constant()) return fail(Code::kUnsupported, "unfold: a write through windows whose number is known only at run time");
+  if (!windows.is_constant())
+    return fail(Code::kUnsupported, "unfold: a write through windows whose number is known only at run time");
   ir::Value* v = base;
   for (int64_t j = 0; j < size; ++j)
-    v = b("aten.slice_scatter", {v, b("aten.select.int", {written, rank, j}), d, j, j + (windows.value() - 1) * step + 1, step});
+    v = b("aten.slice_scatter",
+          {v, b("aten.select.int", {written, rank, j}), d, j, j + (windows.value() - 1) * step + 1, step});
   return one(b, v);
 }
 
@@ -47,7 +51,8 @@ Result<ir::Value*> back(const ir::Node& n, size_t, ir::Value* base, ir::Value* w
 std::vector<OpDef> define_unfold() {
   OpDef d = view_op("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold, back);
   d.stock = "aten::unfold_copy.out";
-  return {d, twin_of("aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", unfold, "aten.unfold")};
+  return {
+      d, twin_of("aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", unfold, "aten.unfold")};
 }
 
 }  // namespace edgewright::ops

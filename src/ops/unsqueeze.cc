@@ -7,7 +7,9 @@ namespace {
 std::vector<Layout> unsqueeze(const Call& c, const Layout& base) {
   const int64_t d = c.axis("dim", static_cast<int64_t>(base.sizes.size()) + 1);
   Layout out = base;
-  const Dim stride = static_cast<size_t>(d) < base.sizes.size() ? base.sizes[static_cast<size_t>(d)] * base.strides[static_cast<size_t>(d)] : Dim(1);
+  const Dim stride = static_cast<size_t>(d) < base.sizes.size()
+                         ? base.sizes[static_cast<size_t>(d)] * base.strides[static_cast<size_t>(d)]
+                         : Dim(1);
   out.sizes.insert(out.sizes.begin() + d, Dim(1));
   out.strides.insert(out.strides.begin() + d, stride);
   return {out};

@@ -20,11 +20,13 @@ std::vector<std::optional<double>> scales_of(const Form& f, const Call& c) {
   if (f.vec) {
     if (!c.has("scale_factors")) return s;
     const std::vector<double> given = c.floats("scale_factors");
-    if (given.size() != f.spatial) c.error(fmt::format("[upsample.1] {} scale factors for {} dims", given.size(), f.spatial));
+    if (given.size() != f.spatial)
+      c.error(fmt::format("[upsample.1] {} scale factors for {} dims", given.size(), f.spatial));
     for (size_t d = 0; d < std::min(given.size(), s.size()); ++d) s[d] = given[d];
     return s;
   }
-  static constexpr const char* kNames[3][3] = {{"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}};
+  static constexpr const char* kNames[3][3] = {
+      {"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}};
   for (size_t d = 0; d < f.spatial; ++d)
     if (const char* p = kNames[f.spatial - 1][d]; c.has(p)) s[d] = c.f(p);
   return s;
@@ -35,22 +37,29 @@ Result<Types> rule(const Form& f, const Call& c) {
   const TensorType& x = c.type(0);
   if (x.rank() != f.spatial + 2) c.error(fmt::format("[upsample.2] input has rank {}", x.rank()));
   const bool nearest = f.how == Interpolation::kNearest || f.how == Interpolation::kNearestExact;
-  if (!is_float(x.dtype) && !(nearest && x.dtype == DType::u8)) c.error(fmt::format("[upsample.3] not defined on {}", name(x.dtype)));
+  if (!is_float(x.dtype) && !(nearest && x.dtype == DType::u8))
+    c.error(fmt::format("[upsample.3] not defined on {}", name(x.dtype)));
   const bool has_size = c.has("output_size");
   const auto scales = scales_of(f, c);
   if (f.vec && has_size == c.has("scale_factors")) c.error("[upsample.1] needs either output_size or scale_factors");
   if (c.failed()) return Types{};
   Shape s = x.shape;
   const Shape sizes = has_size ? c.dims("output_size") : Shape{};
-  if (has_size && sizes.size() != f.spatial) c.error(fmt::format("[upsample.1] output_size has {} entries", sizes.size()));
+  if (has_size && sizes.size() != f.spatial)
+    c.error(fmt::format("[upsample.1] output_size has {} entries", sizes.size()));
   for (size_t d = 0; d < f.spatial && !c.failed(); ++d) {
     Dim& n = s[2 + d];
     if (n == Dim(0)) c.error("[upsample.4] a spatial dim is empty");
-    if (has_size) n = sizes[d];
-    else if (n.is_constant()) n = static_cast<int64_t>(static_cast<double>(n.value()) * *scales[d]);
-    else if (*scales[d] == std::floor(*scales[d]) && *scales[d] < 1e6) n = n * Dim(static_cast<int64_t>(*scales[d]));
-    else n = c.fresh_symbol();
-    if (n.is_constant() && (n.value() < 1 || n.value() > (int64_t{1} << 31))) c.error("[upsample.4] a result size is not positive");
+    if (has_size)
+      n = sizes[d];
+    else if (n.is_constant())
+      n = static_cast<int64_t>(static_cast<double>(n.value()) * *scales[d]);
+    else if (*scales[d] == std::floor(*scales[d]) && *scales[d] < 1e6)
+      n = n * Dim(static_cast<int64_t>(*scales[d]));
+    else
+      n = c.fresh_symbol();
+    if (n.is_constant() && (n.value() < 1 || n.value() > (int64_t{1} << 31)))
+      c.error("[upsample.4] a result size is not positive");
   }
   return Types{TensorType{x.dtype, s}};
 }
@@ -63,7 +72,8 @@ Resample make(const Form& f, const Call& c) {
   const auto scales = scales_of(f, c);
   r.first = 2;
   for (size_t d = 0; d < f.spatial; ++d)
-    r.axes.push_back(axis_taps(f.how, in[2 + d].value(), out[2 + d].value(), aligns(c), scales[d], c.type(0).dtype == DType::f64));
+    r.axes.push_back(
+        axis_taps(f.how, in[2 + d].value(), out[2 + d].value(), aligns(c), scales[d], c.type(0).dtype == DType::f64));
   return r;
 }
 
@@ -71,7 +81,8 @@ Resample make(const Form& f, const Call& c) {
 Point nearest_point(const Resample& r) {
   return move_point([r](Index out, int64_t* in) {
     std::copy(out.begin(), out.end(), in);
-    for (size_t d = 0; d < r.axes.size(); ++d) in[r.first + d] = r.axes[d][static_cast<size_t>(out[r.first + d])][0].index;
+    for (size_t d = 0; d < r.axes.size(); ++d)
+      in[r.first + d] = r.axes[d][static_cast<size_t>(out[r.first + d])][0].index;
     return 0;
   });
 }
@@ -82,7 +93,8 @@ void nearest_whole(const Resample& r, const ir::Tensor& in, ir::Tensor& out) {
   if (out.numel() == 0) return;
   do {
     from = at;
-    for (size_t d = 0; d < r.axes.size(); ++d) from[r.first + d] = r.axes[d][static_cast<size_t>(at[r.first + d])][0].index;
+    for (size_t d = 0; d < r.axes.size(); ++d)
+      from[r.first + d] = r.axes[d][static_cast<size_t>(at[r.first + d])][0].index;
     const std::byte* p = in.data + in.offset_of(from) * width;
     std::copy(p, p + width, to);
     to += width;
@@ -108,7 +120,8 @@ Values by_axes(const Form& f, const ir::Node& n, Builder& b) {
     Resample v;
     const auto scales = scales_of(f, c);
     for (size_t d = 0; d < f.spatial; ++d)
-      v.axes.push_back(axis_taps(f.how, in[2 + d].value(), out[2 + d].value(), aligns(c), scales[d], c.type(0).dtype == DType::f64));
+      v.axes.push_back(
+          axis_taps(f.how, in[2 + d].value(), out[2 + d].value(), aligns(c), scales[d], c.type(0).dtype == DType::f64));
     return v;
   }();
   ir::Value* x = n.args()[0].value();
@@ -118,7 +131,8 @@ Values by_axes(const Form& f, const ir::Node& n, Builder& b) {
     const int64_t dim = static_cast<int64_t>(2 + d);
     if (nearest) {
       ir::Tensor index = ir::Tensor::empty(DType::i64, {static_cast<int64_t>(r.axes[d].size())});
-      for (size_t o = 0; o < r.axes[d].size(); ++o) ir::store_i(DType::i64, index.mutable_data(), static_cast<int64_t>(o), r.axes[d][o][0].index);
+      for (size_t o = 0; o < r.axes[d].size(); ++o)
+        ir::store_i(DType::i64, index.mutable_data(), static_cast<int64_t>(o), r.axes[d][o][0].index);
       x = b("aten.index_select", {x, dim, b.constant(index, "index")});
       continue;
     }
@@ -137,7 +151,8 @@ Values by_axes(const Form& f, const ir::Node& n, Builder& b) {
         ir::store_i(DType::i64, index.mutable_data(), o, taps[std::min(k, taps.size() - 1)].index);
         ir::store_f(DType::f32, weight.mutable_data(), o, k < taps.size() ? taps[k].weight : 0);
       }
-      ir::Value* term = b("aten.mul.Tensor", {b("aten.index_select", {x, dim, b.constant(index, "index")}), b.constant(weight, "weight")});
+      ir::Value* term = b("aten.mul.Tensor",
+                          {b("aten.index_select", {x, dim, b.constant(index, "index")}), b.constant(weight, "weight")});
       sum = sum ? b("aten.add.Tensor", {sum, term}) : term;
     }
     x = sum;
@@ -158,7 +173,9 @@ Values decompose(const Form& f, const ir::Node& n, Builder& b, const std::string
     // Scales can be said only where they give the same sizes.
     std::vector<double> given;
     for (size_t d = 0; d < 2; ++d) {
-      if (!scales[d] || !in[2 + d].is_constant() || static_cast<int64_t>(static_cast<double>(in[2 + d].value()) * *scales[d]) != out[2 + d].maybe()) break;
+      if (!scales[d] || !in[2 + d].is_constant() ||
+          static_cast<int64_t>(static_cast<double>(in[2 + d].value()) * *scales[d]) != out[2 + d].maybe())
+        break;
       given.push_back(*scales[d]);
     }
     if (given.size() == 2) {
@@ -178,11 +195,16 @@ Values decompose(const Form& f, const ir::Node& n, Builder& b, const std::string
 
 OpDef definition(std::string stem, Form f) {
   OpDef d;
-  const bool aligned = f.how == Interpolation::kLinear || f.how == Interpolation::kCubic || f.how == Interpolation::kLinearAntialiased;
+  const bool aligned =
+      f.how == Interpolation::kLinear || f.how == Interpolation::kCubic || f.how == Interpolation::kLinearAntialiased;
   const std::string align = aligned ? ", bool align_corners" : "";
-  static constexpr const char* kScales[3] = {", float? scales=None", ", float? scales_h=None, float? scales_w=None", ", float? scales_d=None, float? scales_h=None, float? scales_w=None"};
-  d.schema_text = f.vec ? fmt::format("aten::{}.vec(Tensor input, SymInt[]? output_size{}, float[]? scale_factors) -> Tensor", stem, align)
-                        : fmt::format("aten::{}(Tensor self, SymInt[{}] output_size{}{}) -> Tensor", stem, f.spatial, align, kScales[f.spatial - 1]);
+  static constexpr const char* kScales[3] = {", float? scales=None", ", float? scales_h=None, float? scales_w=None",
+                                             ", float? scales_d=None, float? scales_h=None, float? scales_w=None"};
+  d.schema_text =
+      f.vec ? fmt::format("aten::{}.vec(Tensor input, SymInt[]? output_size{}, float[]? scale_factors) -> Tensor", stem,
+                          align)
+            : fmt::format("aten::{}(Tensor self, SymInt[{}] output_size{}{}) -> Tensor", stem, f.spatial, align,
+                          kScales[f.spatial - 1]);
   const bool nearest = !aligned;
   d.infer = [f](const Call& c) { return rule(f, c); };
   d.eval = [=](const Call& c, size_t) -> Result<Point> {
@@ -192,8 +214,10 @@ OpDef definition(std::string stem, Form f) {
   d.whole = [=](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
     const Resample r = make(f, c);
     if (c.failed()) return {};
-    if (nearest) nearest_whole(r, in[0], out[0]);
-    else resample_whole(r, in[0], out[0]);
+    if (nearest)
+      nearest_whole(r, in[0], out[0]);
+    else
+      resample_whole(r, in[0], out[0]);
     return {};
   };
   if (f.vec && f.how == Interpolation::kNearest && f.spatial == 2) d.stock = "aten::upsample_nearest2d.vec_out";
@@ -206,13 +230,15 @@ OpDef definition(std::string stem, Form f) {
 // xnn.resize_bilinear2d: [n, h, w, c]; align_corners, else half-pixel centres, else src = dst * in / out.
 OpDef resize() {
   OpDef d;
-  d.schema_text = "xnn::resize_bilinear2d(Tensor x, int height, int width, bool align_corners, bool half_pixel) -> Tensor";
+  d.schema_text =
+      "xnn::resize_bilinear2d(Tensor x, int height, int width, bool align_corners, bool half_pixel) -> Tensor";
   const auto rule = [](const Call& c) -> Result<Types> {
     const TensorType& x = c.tensor("x");
     if (x.rank() != 4 || !is_float(x.dtype)) c.error("[xnn_resize.1] x must be float and have rank 4");
     const int64_t h = c.i("height"), w = c.i("width");
     if (h < 1 || w < 1 || h > (1 << 24) || w > (1 << 24)) c.error(fmt::format("[xnn_resize.2] size {} x {}", h, w));
-    if (c.flag("align_corners") && c.flag("half_pixel")) c.error("[xnn_resize.3] align_corners and half_pixel exclude each other");
+    if (c.flag("align_corners") && c.flag("half_pixel"))
+      c.error("[xnn_resize.3] align_corners and half_pixel exclude each other");
     if (c.failed()) return Types{};
     if (x.shape[1] == Dim(0) || x.shape[2] == Dim(0)) c.error("[xnn_resize.2] x is empty");
     return Types{TensorType{x.dtype, {x.shape[0], h, w, x.shape[3]}}};
@@ -222,7 +248,8 @@ OpDef resize() {
     r.first = 1;
     const Shape& s = c.type(0).shape;
     for (const auto& [in, out] : {std::pair(s[1].value(), c.i("height")), std::pair(s[2].value(), c.i("width"))})
-      r.axes.push_back(axis_taps(Interpolation::kLinear, in, out, c.flag("align_corners"), std::nullopt, c.type(0).dtype == DType::f64, c.flag("half_pixel")));
+      r.axes.push_back(axis_taps(Interpolation::kLinear, in, out, c.flag("align_corners"), std::nullopt,
+                                 c.type(0).dtype == DType::f64, c.flag("half_pixel")));
     return r;
   };
   d.infer = rule;

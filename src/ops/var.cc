@@ -36,9 +36,12 @@ OpDef definition(std::string schema, std::vector<Kind> kinds, std::string stock 
     if (c.failed()) return Types{};
     return Types(kinds.size(), TensorType{t.dtype, dims.shape(t.shape)});
   };
-  d.eval = [kinds](const Call& c, size_t r) { return fold_point(c, dims_of(c), fold(kinds[r], correction_of(c)), c.type(0).dtype, c.type(0).dtype); };
+  d.eval = [kinds](const Call& c, size_t r) {
+    return fold_point(c, dims_of(c), fold(kinds[r], correction_of(c)), c.type(0).dtype, c.type(0).dtype);
+  };
   d.whole = [kinds](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
-    for (size_t r = 0; r < kinds.size(); ++r) fold_whole(dims_of(c), fold(kinds[r], correction_of(c)), c.type(0).dtype, in[0], out[r]);
+    for (size_t r = 0; r < kinds.size(); ++r)
+      fold_whole(dims_of(c), fold(kinds[r], correction_of(c)), c.type(0).dtype, in[0], out[r]);
     return {};
   };
   d.stock = std::move(stock);
@@ -64,8 +67,10 @@ OpDef definition(std::string schema, std::vector<Kind> kinds, std::string stock 
     if (correction != 0) var = b("aten.mul.Scalar", {var, count / (count - correction)});
     std::vector<ir::Value*> out;
     for (Kind k : kinds) {
-      if (k == Kind::kMean) out.push_back(dims.keepdim ? mean : b("aten.squeeze.dims", {mean, axes}));
-      else out.push_back(k == Kind::kVar ? var : b("aten.sqrt", {var}));
+      if (k == Kind::kMean)
+        out.push_back(dims.keepdim ? mean : b("aten.squeeze.dims", {mean, axes}));
+      else
+        out.push_back(k == Kind::kVar ? var : b("aten.sqrt", {var}));
     }
     return b.done(out);
   };
@@ -79,10 +84,13 @@ std::vector<OpDef> define_var() {
   const auto family = [&](std::string op, std::vector<Kind> kinds, bool has_stock) {
     const std::string result = kinds.size() == 2 ? "(Tensor, Tensor)" : "Tensor";
     all.push_back(definition("aten::" + op + "(Tensor self, bool unbiased=True) -> " + result, kinds));
-    all.push_back(definition("aten::" + op + ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " + result, kinds,
-                             op == "var" ? "aten::var.out" : ""));
-    all.push_back(definition("aten::" + op + ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " + result, kinds,
-                             has_stock ? "aten::" + op + ".correction_out" : ""));
+    all.push_back(definition(
+        "aten::" + op + ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " + result, kinds,
+        op == "var" ? "aten::var.out" : ""));
+    all.push_back(definition(
+        "aten::" + op +
+            ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " + result,
+        kinds, has_stock ? "aten::" + op + ".correction_out" : ""));
   };
   family("var", {Kind::kVar}, true);
   family("std", {Kind::kStd}, false);

@@ -18,7 +18,8 @@ Result<void> verify_types(const ir::Graph& g, Code blame) {
   for (const auto& n : g.nodes()) {
     for (const ir::Arg& a : n->args())
       if (a.graph() && *a.graph())
-        if (auto r = verify_types(**a.graph(), blame); !r) return with_note(std::move(r.error()), "subgraph " + (*a.graph())->name);
+        if (auto r = verify_types(**a.graph(), blame); !r)
+          return with_note(std::move(r.error()), "subgraph " + (*a.graph())->name);
     const OpDef* d = def(*n);
     if (!d) continue;
     auto types = infer(*d, Call::of(*n));
@@ -29,7 +30,8 @@ Result<void> verify_types(const ir::Graph& g, Code blame) {
     }
     for (size_t i = 0; i < types->size(); ++i) {
       if (ir::may_equal(n->result(i)->type, (*types)[i])) continue;
-      auto e = fail(blame, "%{} is {}, but {} makes {}", n->result(i)->name, ir::str(n->result(i)->type), n->name(), ir::str((*types)[i]));
+      auto e = fail(blame, "%{} is {}, but {} makes {}", n->result(i)->name, ir::str(n->result(i)->type), n->name(),
+                    ir::str((*types)[i]));
       return std::unexpected(about(*n, std::move(e.error())));
     }
   }
@@ -44,7 +46,10 @@ Result<void> verify(const ir::Graph& g, Code blame) {
 
 ir::ParseContext parse_context(std::function<Result<ir::Tensor>(std::string_view)> find_constant) {
   return {.find_op = [](std::string_view name) -> const ir::Op* { return find(name); },
-          .infer = [](const ir::Op& op, const std::vector<ir::Arg>& args) { return infer(static_cast<const OpDef&>(op), Call::of(op, args)); },
+          .infer =
+              [](const ir::Op& op, const std::vector<ir::Arg>& args) {
+                return infer(static_cast<const OpDef&>(op), Call::of(op, args));
+              },
           .find_constant = std::move(find_constant)};
 }
 

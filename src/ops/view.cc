@@ -4,14 +4,19 @@
 namespace edgewright::ops {
 namespace {
 
-std::vector<Layout> by_size(const Call& c, const Layout& base) { return {reshaped(base, resolve_sizes(c, base.sizes, c.dims("size")))}; }
-std::vector<Layout> by_other(const Call& c, const Layout& base) { return {reshaped(base, resolve_sizes(c, base.sizes, c.tensor("other").shape))}; }
+std::vector<Layout> by_size(const Call& c, const Layout& base) {
+  return {reshaped(base, resolve_sizes(c, base.sizes, c.dims("size")))};
+}
+std::vector<Layout> by_other(const Call& c, const Layout& base) {
+  return {reshaped(base, resolve_sizes(c, base.sizes, c.tensor("other").shape))};
+}
 
 // [view.dtype.1] Both dtypes have the same width; others would change the last size.
 Result<Types> infer_dtype(const Call& c) {
   TensorType t = c.tensor("self");
   const DType to = c.dtype("dtype").value_or(t.dtype);
-  if (size_of(to) != size_of(t.dtype)) c.error(fmt::format("[view.dtype.1] viewing {} as {} changes the sizes", name(t.dtype), name(to)));
+  if (size_of(to) != size_of(t.dtype))
+    c.error(fmt::format("[view.dtype.1] viewing {} as {} changes the sizes", name(t.dtype), name(to)));
   t.dtype = to;
   return Types{t};
 }
@@ -24,7 +29,6 @@ Result<void> whole_dtype(const Call& c, std::span<const ir::Tensor> in, std::spa
 Result<ir::Value*> back_dtype(const ir::Node&, size_t, ir::Value* base, ir::Value* written, Builder& b) {
   return one(b, b("aten.view.dtype", {written, base->tensor()->dtype}));
 }
-
 
 }  // namespace
 

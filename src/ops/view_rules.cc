@@ -7,7 +7,8 @@
 
 namespace edgewright::ops {
 
-std::optional<std::vector<int64_t>> reshape_strides(std::span<const int64_t> sizes, std::span<const int64_t> strides, std::span<const int64_t> new_sizes) {
+std::optional<std::vector<int64_t>> reshape_strides(std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                                                    std::span<const int64_t> new_sizes) {
   std::vector<int64_t> out(new_sizes.size(), 1);
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
@@ -54,7 +55,8 @@ Shape resolve_sizes(const Call& c, const Shape& self, Shape wanted) {
   }
   if (!open) {
     if (is_static(self) && is_static(wanted) && !(numel(self) == numel(wanted)))
-      c.error(fmt::format("[view.2] {} elements cannot be viewed as {} elements", numel(self).str(), numel(wanted).str()));
+      c.error(
+          fmt::format("[view.2] {} elements cannot be viewed as {} elements", numel(self).str(), numel(wanted).str()));
     return wanted;
   }
   // Equal factors cancel, so that symbolic sizes divide exactly where they visibly do.
@@ -123,7 +125,8 @@ Result<Types> infer_layouts(const Call& c, const LayoutRule& rule) {
     if (l.sizes.size() > kMaxRank) c.error(fmt::format("a rank of {} is more than {}", l.sizes.size(), kMaxRank));
     for (const Dim& d : l.sizes)
       if (d.is_constant() && d.value() < 0) c.error(fmt::format("a result's size would be {}", d.value()));
-    if (is_static(l.sizes) && !checked_numel(ir::static_sizes(l.sizes))) c.error("a result would have too many elements");
+    if (is_static(l.sizes) && !checked_numel(ir::static_sizes(l.sizes)))
+      c.error("a result would have too many elements");
     out.push_back(TensorType{self.dtype, std::move(l.sizes)});
   }
   return out;
@@ -134,8 +137,10 @@ Result<Point> eval_layout(const Call& c, size_t r, const LayoutRule& rule) {
   if (!is_static(self)) return fail(Code::kInternal, "{}: evaluated before its sizes are known", c.name());
   const std::vector<Layout> layouts = rule(c, contiguous_layout(self));
   if (r >= layouts.size() || c.failed()) return fail(Code::kInternal, "{}: no result {}", c.name(), r);
-  if (!inside(layouts[r], numel(self).value())) return fail(Code::kUnsupported, "{}: a result reaches outside its base", c.name());
-  return move_point([from = ir::contiguous_strides(ir::static_sizes(self)), sizes = ir::static_sizes(self), strides = ir::static_sizes(layouts[r].strides),
+  if (!inside(layouts[r], numel(self).value()))
+    return fail(Code::kUnsupported, "{}: a result reaches outside its base", c.name());
+  return move_point([from = ir::contiguous_strides(ir::static_sizes(self)), sizes = ir::static_sizes(self),
+                     strides = ir::static_sizes(layouts[r].strides),
                      offset = layouts[r].offset.value()](Index at, int64_t* in) {
     int64_t element = offset;
     for (size_t d = 0; d < at.size(); ++d) element += at[d] * strides[d];
@@ -147,12 +152,15 @@ Result<Point> eval_layout(const Call& c, size_t r, const LayoutRule& rule) {
   });
 }
 
-Result<void> whole_layouts(const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out, const LayoutRule& rule) {
+Result<void> whole_layouts(const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out,
+                           const LayoutRule& rule) {
   const ir::Tensor base = in[0].contiguous();
   const std::vector<Layout> layouts = rule(c, contiguous_layout(c.type(0).shape));
-  if (layouts.size() != out.size()) return fail(Code::kInternal, "{}: {} results where {} were asked for", c.name(), layouts.size(), out.size());
+  if (layouts.size() != out.size())
+    return fail(Code::kInternal, "{}: {} results where {} were asked for", c.name(), layouts.size(), out.size());
   for (size_t r = 0; r < out.size(); ++r) {
-    if (!inside(layouts[r], base.numel())) return fail(Code::kUnsupported, "{}: a result reaches outside its base", c.name());
+    if (!inside(layouts[r], base.numel()))
+      return fail(Code::kUnsupported, "{}: a result reaches outside its base", c.name());
     ir::Tensor t = base;
     t.sizes = ir::static_sizes(layouts[r].sizes);
     t.strides = ir::static_sizes(layouts[r].strides);
@@ -185,7 +193,9 @@ OpDef moving_op(std::string schema, LayoutRule rule) {
   d.schema_text = std::move(schema);
   d.infer = [rule](const Call& c) { return infer_layouts(c, rule); };
   d.eval = [rule](const Call& c, size_t r) { return eval_layout(c, r, rule); };
-  d.whole = [rule](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) { return whole_layouts(c, in, out, rule); };
+  d.whole = [rule](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+    return whole_layouts(c, in, out, rule);
+  };
   return d;
 }
 
@@ -206,9 +216,10 @@ std::function<Result<std::vector<ir::Value*>>(const ir::Node&, Builder&)> become
   return becomes(std::move(op), [](const ir::Node& n, Builder&) { return n.args(); });
 }
 std::function<Result<std::vector<ir::Value*>>(const ir::Node&, Builder&)> becomes(std::string op, ArgsOf args) {
-  return [op = std::move(op), args = std::move(args)](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
-    return b.done(b.multi(op, args(n, b)));
-  };
+  return
+      [op = std::move(op), args = std::move(args)](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
+        return b.done(b.multi(op, args(n, b)));
+      };
 }
 
 Result<ir::Value*> scatter_reshaped(const ir::Node&, size_t, ir::Value* base, ir::Value* written, Builder& b) {
@@ -248,7 +259,8 @@ Result<std::vector<ir::Value*>> all(Builder& b, std::vector<ir::Value*> v) { ret
 Dim wrapped_index(const Call& c, const Dim& index, const Dim& n) {
   if (!index.is_constant()) return index;
   const int64_t i = index.value();
-  if (n.is_constant() && (i >= n.value() || i < -n.value())) c.error(fmt::format("index {} is outside a dim of size {}", i, n.value()));
+  if (n.is_constant() && (i >= n.value() || i < -n.value()))
+    c.error(fmt::format("index {} is outside a dim of size {}", i, n.value()));
   return i < 0 ? n + Dim(i) : index;
 }
 
@@ -268,7 +280,8 @@ Dim clamped(const Dim& bound, const Dim& n) {
 }
 }  // namespace
 
-SliceRange slice_range(const Call& c, const std::optional<Dim>& start, const std::optional<Dim>& end, const Dim& step, const Dim& n) {
+SliceRange slice_range(const Call& c, const std::optional<Dim>& start, const std::optional<Dim>& end, const Dim& step,
+                       const Dim& n) {
   const Dim from = start ? clamped(*start, n) : Dim(0), to = end ? clamped(*end, n) : n;
   if (step.is_constant() && step.value() <= 0) {
     c.error(fmt::format("a step of {} is not positive", step.value()));
@@ -280,10 +293,13 @@ SliceRange slice_range(const Call& c, const std::optional<Dim>& start, const std
   } else if (!(from == Dim(0))) {
     span = max(span, 0);
   }
-  if (span.is_constant() && step.is_constant()) return {from, span.value() == 0 ? 0 : (span.value() - 1) / step.value() + 1};
+  if (span.is_constant() && step.is_constant())
+    return {from, span.value() == 0 ? 0 : (span.value() - 1) / step.value() + 1};
   return {from, floordiv(span + step - Dim(1), step)};
 }
-std::optional<Dim> maybe_dim(const Call& c, std::string_view param) { return c.has(param) ? std::optional(c.dim(param)) : std::nullopt; }
+std::optional<Dim> maybe_dim(const Call& c, std::string_view param) {
+  return c.has(param) ? std::optional(c.dim(param)) : std::nullopt;
+}
 
 Layout permuted(const Layout& base, const std::vector<int64_t>& perm) {
   Layout out{{}, {}, base.offset};
@@ -303,9 +319,11 @@ Result<void> lower_as_reshape(const ir::Node& n, XnnEmitter& out) {
   if (shape_of(self_of(n)) == shape_of(n.result())) return out.copy(self_of(n), n.result());
   return out.static_reshape(self_of(n), n.result(), shape_of(n.result()));
 }
-Result<void> emit_slice(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const Dim& start, const Dim& length) {
+Result<void> emit_slice(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const Dim& start,
+                        const Dim& length) {
   const Shape& s = shape_of(in);
-  if (!is_static(s) || !start.is_constant() || !length.is_constant()) return fail(Code::kKeptOnHost, "XNNPACK's slice needs static sizes");
+  if (!is_static(s) || !start.is_constant() || !length.is_constant())
+    return fail(Code::kKeptOnHost, "XNNPACK's slice needs static sizes");
   if (length.value() == 0) return fail(Code::kKeptOnHost, "the slice is empty");
   std::vector<int64_t> offsets(s.size(), 0), sizes = ir::static_sizes(s);
   offsets[static_cast<size_t>(axis)] = start.value();
@@ -313,7 +331,8 @@ Result<void> emit_slice(XnnEmitter& out, const ir::Value* in, const ir::Value* r
   if (length == s[static_cast<size_t>(axis)]) return out.copy(in, result);
   return out.static_slice(in, result, std::move(offsets), std::move(sizes));
 }
-Result<void> emit_concatenate(XnnEmitter& out, std::vector<const ir::Value*> in, const ir::Value* result, int64_t axis) {
+Result<void> emit_concatenate(XnnEmitter& out, std::vector<const ir::Value*> in, const ir::Value* result,
+                              int64_t axis) {
   const size_t d = static_cast<size_t>(axis);
   std::erase_if(in, [&](const ir::Value* v) { return shape_of(v).size() > d && shape_of(v)[d] == Dim(0); });
   if (in.empty()) return fail(Code::kKeptOnHost, "nothing to concatenate");
@@ -321,7 +340,9 @@ Result<void> emit_concatenate(XnnEmitter& out, std::vector<const ir::Value*> in,
   while (in.size() > kMaxConcatenated) {
     std::vector<const ir::Value*> next;
     for (size_t i = 0; i < in.size(); i += kMaxConcatenated) {
-      const std::vector<const ir::Value*> some(in.begin() + static_cast<int64_t>(i), in.begin() + static_cast<int64_t>(std::min(i + kMaxConcatenated, in.size())));
+      const std::vector<const ir::Value*> some(
+          in.begin() + static_cast<int64_t>(i),
+          in.begin() + static_cast<int64_t>(std::min(i + kMaxConcatenated, in.size())));
       if (some.size() == 1) {
         next.push_back(some[0]);
         continue;
@@ -335,7 +356,8 @@ Result<void> emit_concatenate(XnnEmitter& out, std::vector<const ir::Value*> in,
   }
   return out.concatenate(std::move(in), result, axis);
 }
-Result<void> emit_slices(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const std::vector<Cut>& cuts) {
+Result<void> emit_slices(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis,
+                         const std::vector<Cut>& cuts) {
   if (cuts.size() > kMaxSlices) return fail(Code::kKeptOnHost, "it would take {} slices", cuts.size());
   std::vector<const ir::Value*> parts;
   for (const Cut& cut : cuts) {

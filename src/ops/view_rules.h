@@ -19,17 +19,21 @@ struct Layout {
 // Layouts of all results; records what is wrong in the Call.
 using LayoutRule = std::function<std::vector<Layout>(const Call&, const Layout& base)>;
 // See OpDef::scatter_back.
-using ScatterBack = std::function<Result<ir::Value*>(const ir::Node& view, size_t r, ir::Value* base, ir::Value* written, Builder&)>;
+using ScatterBack =
+    std::function<Result<ir::Value*>(const ir::Node& view, size_t r, ir::Value* base, ir::Value* written, Builder&)>;
 
 // The strides under which a tensor of `sizes` and `strides` can be seen as `new_sizes` without a copy, if it can (PyTorch's
 // condition for view(); reshape() copies where it does not hold). Both must have the same, non-negative number of elements.
-std::optional<std::vector<int64_t>> reshape_strides(std::span<const int64_t> sizes, std::span<const int64_t> strides, std::span<const int64_t> new_sizes);
-inline bool reshape_is_view(std::span<const int64_t> sizes, std::span<const int64_t> strides, std::span<const int64_t> new_sizes) {
+std::optional<std::vector<int64_t>> reshape_strides(std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                                                    std::span<const int64_t> new_sizes);
+inline bool reshape_is_view(std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                            std::span<const int64_t> new_sizes) {
   return reshape_strides(sizes, strides, new_sizes).has_value();
 }
 // Ops that give a view where reshape_is_view allows one and a copy otherwise.
 inline bool views_or_copies(const ir::Node& n) {
-  return n.is("aten.reshape") || n.is("aten.reshape_as") || n.is("aten.ravel") || n.is("aten.flatten.using_ints") || n.is("aten._reshape_alias");
+  return n.is("aten.reshape") || n.is("aten.reshape_as") || n.is("aten.ravel") || n.is("aten.flatten.using_ints") ||
+         n.is("aten._reshape_alias");
 }
 // `wanted` with its -1 (at most one) replaced so that the number of elements is that of `self`. Errors are recorded in `c`.
 Shape resolve_sizes(const Call& c, const Shape& self, Shape wanted);
@@ -74,7 +78,8 @@ Dim wrapped_index(const Call& c, const Dim& index, const Dim& n);
 struct SliceRange {
   Dim start, length;
 };
-SliceRange slice_range(const Call& c, const std::optional<Dim>& start, const std::optional<Dim>& end, const Dim& step, const Dim& n);
+SliceRange slice_range(const Call& c, const std::optional<Dim>& start, const std::optional<Dim>& end, const Dim& step,
+                       const Dim& n);
 // The optional int argument.
 std::optional<Dim> maybe_dim(const Call& c, std::string_view param);
 // perm[i] is the base dim that result dim i shows.
@@ -84,13 +89,15 @@ std::vector<int64_t> inverse(const std::vector<int64_t>& perm);
 // Node lowered as a reshape of its first argument.
 Result<void> lower_as_reshape(const ir::Node& n, XnnEmitter& out);
 // Takes [start, start+length) along `axis`; keeps the rank.
-Result<void> emit_slice(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const Dim& start, const Dim& length);
+Result<void> emit_slice(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const Dim& start,
+                        const Dim& length);
 // Pieces [start, start+length) of `in` along `axis`, side by side; lengths of 0 are left out. At most kMaxSlices pieces.
 struct Cut {
   int64_t start, length;
 };
 inline constexpr size_t kMaxSlices = 24;
-Result<void> emit_slices(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const std::vector<Cut>& cuts);
+Result<void> emit_slices(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis,
+                         const std::vector<Cut>& cuts);
 // Concatenation of any number of values: XNNPACK's takes 2 to kMaxConcatenated, so more of them go through temporaries.
 inline constexpr size_t kMaxConcatenated = 5;
 Result<void> emit_concatenate(XnnEmitter& out, std::vector<const ir::Value*> in, const ir::Value* result, int64_t axis);

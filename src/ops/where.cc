@@ -11,7 +11,12 @@ std::vector<OpDef> define_where() {
     return chosen;
   });
   const auto of = [&](const char* schema, const char* stock) {
-    OpDef d = elementwise({.schema = schema, .slots = {as_is("condition"), "self", "other"}, .rule = Rule::kPromote, .formula = f, .choose = {}, .stock = stock});
+    OpDef d = elementwise({.schema = schema,
+                           .slots = {as_is("condition"), "self", "other"},
+                           .rule = Rule::kPromote,
+                           .formula = f,
+                           .choose = {},
+                           .stock = stock});
     if (!*stock) d.decompose = numbers_to_tensors("aten.where.self");
     return d;
   };

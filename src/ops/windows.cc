@@ -5,7 +5,8 @@
 
 namespace edgewright::ops {
 
-Dim window_output(const Dim& in, const Dim& kernel, int64_t stride, int64_t pad_before, int64_t pad_after, int64_t dilation, bool ceil_mode) {
+Dim window_output(const Dim& in, const Dim& kernel, int64_t stride, int64_t pad_before, int64_t pad_after,
+                  int64_t dilation, bool ceil_mode) {
   const Dim span = in + Dim(pad_before + pad_after) - Dim(dilation) * (kernel - Dim(1)) - Dim(1);
   if (!ceil_mode || stride == 1) return floordiv(span, stride) + Dim(1);
   return min(floordiv(span + Dim(stride - 1), stride), floordiv(in + Dim(pad_before - 1), stride)) + Dim(1);
@@ -57,7 +58,9 @@ ir::Tensor weight_rows(const Convolution& c, const ir::Tensor& t) {
   switch (c.weight_layout) {
     case W::kOutIn: g = t.strides[0] * c.out_per_group, o = t.strides[0], i = t.strides[1], k = 2; break;
     case W::kInOut: g = t.strides[0] * c.in_per_group, o = t.strides[1], i = t.strides[0], k = 2; break;
-    case W::kOutSpatialIn: g = t.strides[0] * c.out_per_group, o = t.strides[0], i = t.strides[spatial + 1], k = 1; break;
+    case W::kOutSpatialIn:
+      g = t.strides[0] * c.out_per_group, o = t.strides[0], i = t.strides[spatial + 1], k = 1;
+      break;
     case W::kSpatialOut: g = t.strides[spatial + 1] * c.out_per_group, o = t.strides[spatial + 1], i = 0, k = 1; break;
   }
   std::vector<int64_t> sizes{c.groups, c.out_per_group}, strides{g, o};
@@ -78,7 +81,8 @@ struct Columns {
   std::vector<std::vector<int64_t>> offsets;  // per axis: [o * kernel + k], element offset or -1
   const std::vector<WindowAxis>& axes;
 
-  Columns(const Convolution& c, const ir::Tensor& x, const T* at) : data(at), channels(c.in_per_group), channel_stride(x.strides[2]), axes(c.axes) {
+  Columns(const Convolution& c, const ir::Tensor& x, const T* at)
+      : data(at), channels(c.in_per_group), channel_stride(x.strides[2]), axes(c.axes) {
     for (size_t d = 0; d < axes.size(); ++d) {
       const WindowAxis& a = axes[d];
       std::vector<int64_t> table(static_cast<size_t>(a.out * a.kernel));
@@ -173,7 +177,8 @@ void direct(const Convolution& c, const std::vector<double>& x, const double* w,
         const int64_t hi = last.in - shift <= 0 ? 0 : std::min(last.out, (last.in - shift - 1) / last.stride + 1);
         if (lo >= hi) continue;
         for (int64_t ci = 0; ci < c.in_per_group; ++ci)
-          add_scaled(row + lo, &x[static_cast<size_t>(ci * plane + base * last.in + lo * last.stride + shift)], hi - lo, last.stride, tap[ci]);
+          add_scaled(row + lo, &x[static_cast<size_t>(ci * plane + base * last.in + lo * last.stride + shift)], hi - lo,
+                     last.stride, tap[ci]);
       }
     } while (next_index(k, outer_kernel));
     row += last.out;
@@ -199,8 +204,10 @@ void convolution_whole(const Convolution& c, std::span<const ir::Tensor> in, ir:
     const int64_t at = n * y.strides[0] + g * y.strides[1] + o * y.strides[2] + p0 * pixel_stride;
     for (int64_t p = 0; p < count; ++p) {
       const double v = clamped(sums[p] + extra, c.min, c.max);
-      if (is_float(out.dtype)) ir::store_f(out.dtype, to, at + p * pixel_stride, v);
-      else ir::store_i(out.dtype, to, at + p * pixel_stride, static_cast<int64_t>(v));
+      if (is_float(out.dtype))
+        ir::store_f(out.dtype, to, at + p * pixel_stride, v);
+      else
+        ir::store_i(out.dtype, to, at + p * pixel_stride, static_cast<int64_t>(v));
     }
   };
   const bool few = c.in_per_group * c.out_per_group <= 4 && !(c.axes[0].transposed);
@@ -223,11 +230,13 @@ void convolution_whole(const Convolution& c, std::span<const ir::Tensor> in, ir:
         }
         continue;
       }
-      const GemmPack rows = visit_float(w, [&](const auto* p) { return pack_strided(p + g * c.out_per_group * depth, depth, 1, kGemmRows); });
+      const GemmPack rows = visit_float(
+          w, [&](const auto* p) { return pack_strided(p + g * c.out_per_group * depth, depth, 1, kGemmRows); });
       const GemmPack columns = visit_float(x, [&](const auto* p) -> GemmPack { return Columns(c, x, p + at); });
-      gemm(c.out_per_group, pixels, depth, rows, columns, [&](int64_t i0, int64_t m, int64_t j0, int64_t cols, const double* sums, int64_t stride) {
-        for (int64_t i = 0; i < m; ++i) put(n, g, i0 + i, j0, cols, sums + i * stride);
-      });
+      gemm(c.out_per_group, pixels, depth, rows, columns,
+           [&](int64_t i0, int64_t m, int64_t j0, int64_t cols, const double* sums, int64_t stride) {
+             for (int64_t i = 0; i < m; ++i) put(n, g, i0 + i, j0, cols, sums + i * stride);
+           });
     }
   });
 }
@@ -260,7 +269,8 @@ Point convolution_point(DType t, const Convolution& c) {
           case W::kOutSpatialIn: w[0] = o, w[1 + spatial] = i; break;
           case W::kSpatialOut: w[0] = 0, w[1 + spatial] = o; break;
         }
-        sum.add(times<R>(element<R>(in, c.input, Index(x.data(), first + 1 + spatial)), element<R>(in, c.weight, Index(w.data(), 2 + spatial))));
+        sum.add(times<R>(element<R>(in, c.input, Index(x.data(), first + 1 + spatial)),
+                         element<R>(in, c.weight, Index(w.data(), 2 + spatial))));
       }
     } while (next_index({k.data(), spatial}, {kernel.data(), spatial}));
     if (c.bias >= 0) sum.add(element<R>(in, c.bias, Index(&o, 1)));

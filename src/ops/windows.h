@@ -24,7 +24,8 @@ struct WindowAxis {
 
 // Output size of a forward window with padding on both sides; with `ceil_mode` the last window may start inside the
 // input or the leading padding, never after (PyTorch's rule).
-Dim window_output(const Dim& in, const Dim& kernel, int64_t stride, int64_t pad_before, int64_t pad_after, int64_t dilation, bool ceil_mode = false);
+Dim window_output(const Dim& in, const Dim& kernel, int64_t stride, int64_t pad_before, int64_t pad_after,
+                  int64_t dilation, bool ceil_mode = false);
 
 // A list argument with one entry per spatial dim; one entry stands for all. Records an error where the count is wrong.
 std::vector<int64_t> spatial_ints(const Call& c, std::string_view param, size_t spatial);
@@ -40,8 +41,8 @@ struct Convolution {
   std::vector<WindowAxis> axes;
   int64_t groups = 1, in_per_group = 1, out_per_group = 1;
   Weight weight_layout = Weight::kOutIn;
-  bool channels_last = false;  // [n, s..., c] instead of [n, c, s...], of input and result
-  bool batched = true;         // false: without n
+  bool channels_last = false;            // [n, s..., c] instead of [n, c, s...], of input and result
+  bool batched = true;                   // false: without n
   int input = 0, weight = 1, bias = -1;  // operands
   double min = -INFINITY, max = INFINITY;
 };

@@ -7,7 +7,8 @@ namespace {
 
 Result<Types> rule(const Call& c) {
   const TensorType &a = c.tensor("a"), &b = c.tensor("b");
-  if (!is_float(a.dtype) || a.dtype != b.dtype) c.error(fmt::format("[xnn_binary.1] operands are {} and {}", name(a.dtype), name(b.dtype)));
+  if (!is_float(a.dtype) || a.dtype != b.dtype)
+    c.error(fmt::format("[xnn_binary.1] operands are {} and {}", name(a.dtype), name(b.dtype)));
   clamp_of(c);
   return Types{TensorType{a.dtype, broadcast(c, a.shape, b.shape)}};
 }
@@ -46,8 +47,10 @@ OpDef definition(const char* op, XnnBinary kind, L formula) {
 }  // namespace
 
 std::vector<OpDef> define_xnn_add() {
-  return {definition("add", XnnBinary::kAdd, [](auto a, auto b) { return a + b; }), definition("sub", XnnBinary::kSubtract, [](auto a, auto b) { return a - b; }),
-          definition("mul", XnnBinary::kMultiply, [](auto a, auto b) { return a * b; }), definition("div", XnnBinary::kDivide, [](auto a, auto b) { return a / b; }),
+  return {definition("add", XnnBinary::kAdd, [](auto a, auto b) { return a + b; }),
+          definition("sub", XnnBinary::kSubtract, [](auto a, auto b) { return a - b; }),
+          definition("mul", XnnBinary::kMultiply, [](auto a, auto b) { return a * b; }),
+          definition("div", XnnBinary::kDivide, [](auto a, auto b) { return a / b; }),
           definition("minimum", XnnBinary::kMinimum, [](auto a, auto b) { return num::minimum(a, b); }),
           definition("maximum", XnnBinary::kMaximum, [](auto a, auto b) { return num::maximum(a, b); })};
 }

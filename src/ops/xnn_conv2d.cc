@@ -20,7 +20,8 @@ Conv read(Kind k, const Call& c) {
   const TensorType &x = c.tensor("x"), &w = c.tensor("weight");
   if (x.rank() != 4 || w.rank() != 4) c.error("[xnn_conv2d.1] x and weight must have rank 4");
   if (c.failed()) return r;
-  if (!is_float(x.dtype) || x.dtype != w.dtype) c.error(fmt::format("[xnn_conv2d.2] x is {}, weight {}", name(x.dtype), name(w.dtype)));
+  if (!is_float(x.dtype) || x.dtype != w.dtype)
+    c.error(fmt::format("[xnn_conv2d.2] x is {}, weight {}", name(x.dtype), name(w.dtype)));
   if (!w.shape[1].is_constant() || !w.shape[2].is_constant()) {
     c.error("[xnn_conv2d.3] the kernel size is known only at run time");
     return r;
@@ -32,7 +33,8 @@ Conv read(Kind k, const Call& c) {
     r.groups = x.shape[3];
     r.out_channels = w.shape[3];
     if (differ(w.shape[0], 1)) c.error("[xnn_conv2d.4] a depthwise weight begins with 1");
-    if (r.groups.is_constant() && r.out_channels.is_constant() && (r.groups.value() < 1 || r.out_channels.value() % r.groups.value() != 0))
+    if (r.groups.is_constant() && r.out_channels.is_constant() &&
+        (r.groups.value() < 1 || r.out_channels.value() % r.groups.value() != 0))
       c.error("[xnn_conv2d.5] channels do not fit");
   } else {
     const int64_t groups = c.i("groups");
@@ -43,18 +45,21 @@ Conv read(Kind k, const Call& c) {
     r.groups = groups;
     r.in_per_group = w.shape[3];
     r.out_channels = w.shape[0];
-    if (differ(r.in_per_group * r.groups, x.shape[3]) || (w.shape[0].is_constant() && w.shape[0].value() % groups != 0)) c.error("[xnn_conv2d.5] channels do not fit");
+    if (differ(r.in_per_group * r.groups, x.shape[3]) || (w.shape[0].is_constant() && w.shape[0].value() % groups != 0))
+      c.error("[xnn_conv2d.5] channels do not fit");
   }
   if (c.has("bias")) {
     const TensorType& b = c.tensor("bias");
-    if (b.rank() != 1 || differ(b.shape[0], r.out_channels) || b.dtype != x.dtype) c.error("[xnn_conv2d.6] bias must have one element per output channel");
+    if (b.rank() != 1 || differ(b.shape[0], r.out_channels) || b.dtype != x.dtype)
+      c.error("[xnn_conv2d.6] bias must have one element per output channel");
   }
   return r;
 }
 
 Result<Types> rule(Kind k, const Call& c) {
   const Conv r = read(k, c);
-  return Types{TensorType{c.type(0).dtype, {c.type(0).shape.empty() ? Dim(0) : c.type(0).shape[0], r.size[0], r.size[1], r.out_channels}}};
+  return Types{TensorType{
+      c.type(0).dtype, {c.type(0).shape.empty() ? Dim(0) : c.type(0).shape[0], r.size[0], r.size[1], r.out_channels}}};
 }
 
 Convolution make(Kind k, const Call& c) {
@@ -80,11 +85,14 @@ Result<void> lower(Kind k, const ir::Node& n, XnnEmitter& out) {
   const Conv r = read(k, c);
   if (c.failed()) return fail(Code::kKeptOnHost, "{}", *c.failed());
   const ir::Value *x = n.arg("x").value(), *w = n.arg("weight").value(), *b = n.arg("bias").value();
-  if (!r.groups.is_constant() || !r.out_channels.is_constant()) return fail(Code::kKeptOnHost, "the channels are known only at run time");
+  if (!r.groups.is_constant() || !r.out_channels.is_constant())
+    return fail(Code::kKeptOnHost, "the channels are known only at run time");
   const auto groups = static_cast<uint32_t>(r.groups.value());
   switch (k) {
     case Kind::kConv: return out.conv2d(x, w, b, n.result(), r.window, groups, r.clamp);
-    case Kind::kDepthwise: return out.depthwise_conv2d(x, w, b, n.result(), r.window, groups, static_cast<uint32_t>(r.out_channels.value()) / groups, r.clamp);
+    case Kind::kDepthwise:
+      return out.depthwise_conv2d(x, w, b, n.result(), r.window, groups,
+                                  static_cast<uint32_t>(r.out_channels.value()) / groups, r.clamp);
     case Kind::kTransposed: return out.deconv2d(x, w, b, n.result(), r.window, groups, r.clamp);
   }
   return {};
@@ -108,11 +116,15 @@ OpDef definition(std::string schema, Kind k) {
 }  // namespace
 
 std::vector<OpDef> define_xnn_conv2d() {
-  return {definition("xnn::conv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] dilation, int groups, float min=-inf, float max=inf) -> Tensor",
+  return {definition("xnn::conv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] "
+                     "dilation, int groups, float min=-inf, float max=inf) -> Tensor",
                      Kind::kConv),
-          definition("xnn::depthwise_conv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] dilation, float min=-inf, float max=inf) -> Tensor",
+          definition("xnn::depthwise_conv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, "
+                     "int[2] dilation, float min=-inf, float max=inf) -> Tensor",
                      Kind::kDepthwise),
-          definition("xnn::deconv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] dilation, int[2] output_padding, int groups, "
-                     "float min=-inf, float max=inf) -> Tensor", Kind::kTransposed)};
+          definition("xnn::deconv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] "
+                     "dilation, int[2] output_padding, int groups, "
+                     "float min=-inf, float max=inf) -> Tensor",
+                     Kind::kTransposed)};
 }
 }  // namespace edgewright::ops

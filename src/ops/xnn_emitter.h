@@ -11,7 +11,22 @@
 namespace edgewright::ops {
 
 enum class XnnUnary : uint8_t {
-  kAbs, kBankersRounding, kCeiling, kFloor, kNegate, kSquare, kSquareRoot, kReciprocalSquareRoot, kSigmoid, kHardswish, kTanh, kExp, kLog, kGelu, kSin, kCos,
+  kAbs,
+  kBankersRounding,
+  kCeiling,
+  kFloor,
+  kNegate,
+  kSquare,
+  kSquareRoot,
+  kReciprocalSquareRoot,
+  kSigmoid,
+  kHardswish,
+  kTanh,
+  kExp,
+  kLog,
+  kGelu,
+  kSin,
+  kCos,
 };
 enum class XnnBinary : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kSquaredDifference, kPrelu };
 
@@ -47,20 +62,24 @@ class XnnEmitter {
   // x: [n, h, w, c]; weight constant [o, kh, kw, i/groups]; bias constant [o] or null; out: [n, h', w', o].
   virtual Result<void> conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t groups, Clamp c = {}) = 0;
   // weight constant [1, kh, kw, c*multiplier].
-  virtual Result<void> depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t channels, uint32_t multiplier, Clamp c = {}) = 0;
+  virtual Result<void> depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t channels,
+                                        uint32_t multiplier, Clamp c = {}) = 0;
   // Transposed convolution; weight constant [o, kh, kw, i/groups].
   virtual Result<void> deconv2d(V x, V weight, V bias, V out, const Window& w, uint32_t groups, Clamp c = {}) = 0;
-  virtual Result<void> max_pool2d(V x, V out, const Window& w, Clamp c = {}) = 0;            // [n, h, w, c]
-  virtual Result<void> avg_pool2d(V x, V out, const Window& w, Clamp c = {}) = 0;            // [n, h, w, c]; divides by the number of valid elements
+  virtual Result<void> max_pool2d(V x, V out, const Window& w, Clamp c = {}) = 0;  // [n, h, w, c]
+  virtual Result<void> avg_pool2d(V x, V out, const Window& w,
+                                  Clamp c = {}) = 0;  // [n, h, w, c]; divides by the number of valid elements
   virtual Result<void> argmax_pool2d(V x, V out, V indices, const Window& w) = 0;
-  virtual Result<void> global_avg_pool2d(V x, V out, Clamp c = {}) = 0;                      // [n, h, w, c] -> [n, 1, 1, c]
-  virtual Result<void> resize_bilinear2d(V x, V out, int64_t height, int64_t width, bool align_corners, bool half_pixel) = 0;
+  virtual Result<void> global_avg_pool2d(V x, V out, Clamp c = {}) = 0;  // [n, h, w, c] -> [n, 1, 1, c]
+  virtual Result<void> resize_bilinear2d(V x, V out, int64_t height, int64_t width, bool align_corners,
+                                         bool half_pixel) = 0;
   virtual Result<void> depth_to_space(V x, V out, uint32_t block) = 0;
   virtual Result<void> softmax(V in, V out) = 0;  // over the last dim
   virtual Result<void> static_transpose(V in, V out, std::vector<int64_t> perm) = 0;
   virtual Result<void> static_reshape(V in, V out, const Shape& sizes) = 0;
   virtual Result<void> static_slice(V in, V out, std::vector<int64_t> offsets, std::vector<int64_t> sizes) = 0;
-  virtual Result<void> static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post, float value) = 0;
+  virtual Result<void> static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post,
+                                           float value) = 0;
   virtual Result<void> concatenate(std::vector<V> in, V out, int64_t axis) = 0;
   virtual Result<void> copy(V in, V out) = 0;
   // An even split along an axis.

@@ -13,7 +13,8 @@ Result<Types> rule_connected(const Call& c) {
   const size_t n = c.flag("transposed_weight") ? 1 : 0;
   check_product(c, x, w, x.shape.back(), w.shape[1 - n]);
   if (!is_float(x.dtype)) c.error(fmt::format("[xnn_fully_connected.2] x is {}", name(x.dtype)));
-  if (c.has("bias") && (c.tensor("bias").rank() != 1 || differ(c.tensor("bias").shape[0], w.shape[n]) || c.tensor("bias").dtype != x.dtype))
+  if (c.has("bias") && (c.tensor("bias").rank() != 1 || differ(c.tensor("bias").shape[0], w.shape[n]) ||
+                        c.tensor("bias").dtype != x.dtype))
     c.error("[xnn_fully_connected.3] bias must have one element per output");
   clamp_of(c);
   Shape s = x.shape;
@@ -64,17 +65,22 @@ Contraction make_batch(const Call& c) {
 }  // namespace
 
 std::vector<OpDef> define_xnn_fully_connected() {
-  OpDef connected = contraction("xnn::fully_connected(Tensor x, Tensor weight, Tensor? bias=None, bool transposed_weight=False, float min=-inf, float max=inf) -> Tensor",
-                                rule_connected, make_connected);
+  OpDef connected = contraction(
+      "xnn::fully_connected(Tensor x, Tensor weight, Tensor? bias=None, bool transposed_weight=False, float min=-inf, "
+      "float max=inf) -> Tensor",
+      rule_connected, make_connected);
   connected.lower = [](const ir::Node& n, XnnEmitter& out) -> Result<void> {
     const Call c = Call::of(n);
     const Clamp k = clamp_of(c);
     const bool transposed = c.flag("transposed_weight");
     if (c.failed()) return fail(Code::kKeptOnHost, "{}", *c.failed());
-    return out.fully_connected(n.arg("x").value(), n.arg("weight").value(), n.arg("bias").value(), n.result(), transposed, k);
+    return out.fully_connected(n.arg("x").value(), n.arg("weight").value(), n.arg("bias").value(), n.result(),
+                               transposed, k);
   };
   OpDef batch = contraction("xnn::batch_matmul(Tensor a, Tensor b) -> Tensor", rule_batch, make_batch);
-  batch.lower = [](const ir::Node& n, XnnEmitter& out) { return out.batch_matmul(n.arg("a").value(), n.arg("b").value(), n.result()); };
+  batch.lower = [](const ir::Node& n, XnnEmitter& out) {
+    return out.batch_matmul(n.arg("a").value(), n.arg("b").value(), n.result());
+  };
   return {connected, batch};
 }
 }  // namespace edgewright::ops

@@ -46,16 +46,21 @@ Pool make(const Call& c) {
   return p;
 }
 
-OpDef definition(std::string schema, bool is_max, std::function<Result<void>(const ir::Node&, const Read&, XnnEmitter&)> emit) {
+OpDef definition(std::string schema, bool is_max,
+                 std::function<Result<void>(const ir::Node&, const Read&, XnnEmitter&)> emit) {
   OpDef d;
   d.schema_text = std::move(schema);
   d.infer = rule;
-  d.eval = [=](const Call& c, size_t) -> Result<Point> { return is_max ? max_pool_point(c.type(0).dtype, make(c)) : avg_pool_point(c.type(0).dtype, make(c)); };
+  d.eval = [=](const Call& c, size_t) -> Result<Point> {
+    return is_max ? max_pool_point(c.type(0).dtype, make(c)) : avg_pool_point(c.type(0).dtype, make(c));
+  };
   d.whole = [=](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
     const Pool p = make(c);
     if (c.failed()) return {};
-    if (is_max) max_pool_whole(p, in[0], out[0], nullptr);
-    else avg_pool_whole(p, in[0], out[0]);
+    if (is_max)
+      max_pool_whole(p, in[0], out[0], nullptr);
+    else
+      avg_pool_whole(p, in[0], out[0]);
     return {};
   };
   d.lower = [emit](const ir::Node& n, XnnEmitter& out) -> Result<void> {
@@ -72,11 +77,21 @@ OpDef definition(std::string schema, bool is_max, std::function<Result<void>(con
 
 std::vector<OpDef> define_xnn_pool2d() {
   const auto x = [](const ir::Node& n) { return n.arg("x").value(); };
-  return {definition("xnn::max_pool2d(Tensor x, int[2] kernel_size, int[2] stride, int[4] padding, int[2] dilation, float min=-inf, float max=inf) -> Tensor", true,
-                     [x](const ir::Node& n, const Read& r, XnnEmitter& out) { return out.max_pool2d(x(n), n.result(), r.window, r.clamp); }),
-          definition("xnn::avg_pool2d(Tensor x, int[2] kernel_size, int[2] stride, int[4] padding, float min=-inf, float max=inf) -> Tensor", false,
-                     [x](const ir::Node& n, const Read& r, XnnEmitter& out) { return out.avg_pool2d(x(n), n.result(), r.window, r.clamp); }),
+  return {definition("xnn::max_pool2d(Tensor x, int[2] kernel_size, int[2] stride, int[4] padding, int[2] dilation, "
+                     "float min=-inf, float max=inf) -> Tensor",
+                     true,
+                     [x](const ir::Node& n, const Read& r, XnnEmitter& out) {
+                       return out.max_pool2d(x(n), n.result(), r.window, r.clamp);
+                     }),
+          definition("xnn::avg_pool2d(Tensor x, int[2] kernel_size, int[2] stride, int[4] padding, float min=-inf, "
+                     "float max=inf) -> Tensor",
+                     false,
+                     [x](const ir::Node& n, const Read& r, XnnEmitter& out) {
+                       return out.avg_pool2d(x(n), n.result(), r.window, r.clamp);
+                     }),
           definition("xnn::global_avg_pool2d(Tensor x, float min=-inf, float max=inf) -> Tensor", false,
-                     [x](const ir::Node& n, const Read& r, XnnEmitter& out) { return out.global_avg_pool2d(x(n), n.result(), r.clamp); })};
+                     [x](const ir::Node& n, const Read& r, XnnEmitter& out) {
+                       return out.global_avg_pool2d(x(n), n.result(), r.clamp);
+                     })};
 }
 }  // namespace edgewright::ops

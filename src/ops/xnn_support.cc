@@ -85,7 +85,9 @@ Result<void> CheckingEmitter::binary(XnnBinary, V a, float, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
   return tensors_ok({{a, "first operand"}, {out, "result"}});
 }
-Result<void> CheckingEmitter::binary(XnnBinary op, float, V b, V out, Clamp c) { return CheckingEmitter::binary(op, b, 0.0f, out, c); }
+Result<void> CheckingEmitter::binary(XnnBinary op, float, V b, V out, Clamp c) {
+  return CheckingEmitter::binary(op, b, 0.0f, out, c);
+}
 V CheckingEmitter::temporary(const TensorType& t) {
   own_.emplace_back();
   own_.back().type = t;
@@ -130,8 +132,10 @@ Result<void> CheckingEmitter::conv2d(V x, V weight, V bias, V out, const Window&
   EW_TRY(weights(weight, bias));
   return rank_is(weight, 4, "weight");
 }
-Result<void> CheckingEmitter::depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t, uint32_t, Clamp c) {
-  return CheckingEmitter::conv2d(x, weight, bias, out, w, 1, c);  // qualified: the check alone, not what a derived emitter adds
+Result<void> CheckingEmitter::depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t, uint32_t,
+                                               Clamp c) {
+  return CheckingEmitter::conv2d(x, weight, bias, out, w, 1,
+                                 c);  // qualified: the check alone, not what a derived emitter adds
 }
 Result<void> CheckingEmitter::deconv2d(V x, V weight, V bias, V out, const Window& w, uint32_t groups, Clamp c) {
   return CheckingEmitter::conv2d(x, weight, bias, out, w, groups, c);
@@ -141,7 +145,8 @@ Result<void> CheckingEmitter::max_pool2d(V x, V out, const Window& w, Clamp c) {
   EW_TRY(image_window(x, out, w));
   if (w.kernel[0] * w.kernel[1] == 1) return kept("a pooling window of one element");
   for (int i : {0, 1})
-    if (w.stride[i] > w.kernel[i]) return kept("stride {} is larger than the window {}", w.stride[i], w.kernel[i]);  // xnn_create_max_pooling2d_nhwc
+    if (w.stride[i] > w.kernel[i])
+      return kept("stride {} is larger than the window {}", w.stride[i], w.kernel[i]);  // xnn_create_max_pooling2d_nhwc
   return {};
 }
 Result<void> CheckingEmitter::avg_pool2d(V x, V out, const Window& w, Clamp c) {
@@ -151,7 +156,9 @@ Result<void> CheckingEmitter::avg_pool2d(V x, V out, const Window& w, Clamp c) {
   if (w.dilation[0] != 1 || w.dilation[1] != 1) return kept("average pooling with dilation");
   return {};
 }
-Result<void> CheckingEmitter::argmax_pool2d(V, V, V, const Window&) { return kept("XNNPACK's arg-max pooling numbers elements within the window, PyTorch within the image"); }
+Result<void> CheckingEmitter::argmax_pool2d(V, V, V, const Window&) {
+  return kept("XNNPACK's arg-max pooling numbers elements within the window, PyTorch within the image");
+}
 Result<void> CheckingEmitter::global_avg_pool2d(V x, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
   return image_window(x, out, Window{});
@@ -171,13 +178,16 @@ Result<void> CheckingEmitter::static_transpose(V in, V out, std::vector<int64_t>
   if (perm.empty()) return kept("input has no dims");
   return {};
 }
-Result<void> CheckingEmitter::static_reshape(V in, V out, const Shape&) { return tensors_ok({{in, "input"}, {out, "result"}}); }
+Result<void> CheckingEmitter::static_reshape(V in, V out, const Shape&) {
+  return tensors_ok({{in, "input"}, {out, "result"}});
+}
 Result<void> CheckingEmitter::static_slice(V in, V out, std::vector<int64_t> offsets, std::vector<int64_t> sizes) {
   EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
   if (offsets.empty()) return kept("input has no dims");
   return {};
 }
-Result<void> CheckingEmitter::static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post, float) {
+Result<void> CheckingEmitter::static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post,
+                                                  float) {
   EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
   for (const auto& side : {pre, post})
     for (int64_t n : side)

@@ -23,19 +23,22 @@ class CheckingEmitter : public XnnEmitter {
   Result<void> fully_connected(V x, V weight, V bias, V out, bool transposed_weight, Clamp c) override;
   Result<void> batch_matmul(V a, V b, V out) override;
   Result<void> conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t groups, Clamp c) override;
-  Result<void> depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t channels, uint32_t multiplier, Clamp c) override;
+  Result<void> depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t channels, uint32_t multiplier,
+                                Clamp c) override;
   Result<void> deconv2d(V x, V weight, V bias, V out, const Window& w, uint32_t groups, Clamp c) override;
   Result<void> max_pool2d(V x, V out, const Window& w, Clamp c) override;
   Result<void> avg_pool2d(V x, V out, const Window& w, Clamp c) override;
   Result<void> argmax_pool2d(V x, V out, V indices, const Window& w) override;
   Result<void> global_avg_pool2d(V x, V out, Clamp c) override;
-  Result<void> resize_bilinear2d(V x, V out, int64_t height, int64_t width, bool align_corners, bool half_pixel) override;
+  Result<void> resize_bilinear2d(V x, V out, int64_t height, int64_t width, bool align_corners,
+                                 bool half_pixel) override;
   Result<void> depth_to_space(V x, V out, uint32_t block) override;
   Result<void> softmax(V in, V out) override;
   Result<void> static_transpose(V in, V out, std::vector<int64_t> perm) override;
   Result<void> static_reshape(V in, V out, const Shape& sizes) override;
   Result<void> static_slice(V in, V out, std::vector<int64_t> offsets, std::vector<int64_t> sizes) override;
-  Result<void> static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post, float value) override;
+  Result<void> static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post,
+                                   float value) override;
   Result<void> concatenate(std::vector<V> in, V out, int64_t axis) override;
   Result<void> copy(V in, V out) override;
   Result<void> even_split(V in, std::vector<V> out, int64_t axis) override;

@@ -35,7 +35,8 @@ inline Window window_of(const Call& c, int64_t kernel_h, int64_t kernel_w) {
   two("dilation", 1, w.dilation);
   two("output_padding", 0, w.output_padding);
   const std::vector<int64_t> p = spatial_ints(c, "padding", 4);
-  w.pad_top = number(p[0], 0), w.pad_left = number(p[1], 0), w.pad_bottom = number(p[2], 0), w.pad_right = number(p[3], 0);
+  w.pad_top = number(p[0], 0), w.pad_left = number(p[1], 0), w.pad_bottom = number(p[2], 0),
+  w.pad_right = number(p[3], 0);
   return w;
 }
 
@@ -46,16 +47,19 @@ inline std::array<Dim, 2> window_result(const Call& c, const Window& w, const Di
   std::array<Dim, 2> out;
   for (size_t d = 0; d < 2; ++d) {
     const int64_t kernel = w.kernel[d], stride = w.stride[d], dilation = w.dilation[d];
-    out[d] = transposed ? (in[d] - Dim(1)) * Dim(stride) + Dim(dilation * (kernel - 1) + 1 + w.output_padding[d] - before[d] - after[d])
+    out[d] = transposed ? (in[d] - Dim(1)) * Dim(stride) +
+                              Dim(dilation * (kernel - 1) + 1 + w.output_padding[d] - before[d] - after[d])
                         : window_output(in[d], kernel, stride, before[d], after[d], dilation);
     if (out[d].is_constant() && out[d].value() < 1) c.error("[xnn.3] the window is larger than the padded input");
   }
   return out;
 }
-inline std::vector<WindowAxis> window_axes(const Window& w, const Shape& in, const std::array<Dim, 2>& out, bool transposed) {
+inline std::vector<WindowAxis> window_axes(const Window& w, const Shape& in, const std::array<Dim, 2>& out,
+                                           bool transposed) {
   const std::array<int64_t, 2> before{w.pad_top, w.pad_left};
   std::vector<WindowAxis> axes;
-  for (size_t d = 0; d < 2; ++d) axes.push_back({in[1 + d].value(), out[d].value(), w.kernel[d], w.stride[d], before[d], w.dilation[d], transposed});
+  for (size_t d = 0; d < 2; ++d)
+    axes.push_back({in[1 + d].value(), out[d].value(), w.kernel[d], w.stride[d], before[d], w.dilation[d], transposed});
   return axes;
 }
 

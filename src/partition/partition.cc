@@ -16,10 +16,13 @@ using ir::Value;
 namespace {
 
 bool only_moves_data(const Node& n) {
-  static const std::set<std::string_view> kMoves = {"aten.permute", "aten.permute_copy", "aten.view", "aten.view_copy", "aten.reshape", "aten._unsafe_view", "aten.transpose.int",
-                                                    "aten.t", "aten.slice.Tensor", "aten.select.int", "aten.cat", "aten.squeeze", "aten.squeeze.dim", "aten.squeeze.dims", "aten.unsqueeze",
-                                                    "aten.clone", "aten.expand", "aten.constant_pad_nd", "aten.stack", "aten.flatten.using_ints", "aten.split_with_sizes",
-                                                    "aten.split.Tensor", "aten.unbind.int"};
+  static const std::set<std::string_view> kMoves = {
+      "aten.permute",          "aten.permute_copy",    "aten.view",          "aten.view_copy",
+      "aten.reshape",          "aten._unsafe_view",    "aten.transpose.int", "aten.t",
+      "aten.slice.Tensor",     "aten.select.int",      "aten.cat",           "aten.squeeze",
+      "aten.squeeze.dim",      "aten.squeeze.dims",    "aten.unsqueeze",     "aten.clone",
+      "aten.expand",           "aten.constant_pad_nd", "aten.stack",         "aten.flatten.using_ints",
+      "aten.split_with_sizes", "aten.split.Tensor",    "aten.unbind.int"};
   return kMoves.contains(n.name());
 }
 
@@ -76,7 +79,8 @@ Result<void> outline(Graph& g, const std::vector<Node*>& region) {
     for (size_t i = 0; i < n->num_results(); ++i) {
       Value* r = n->result(i);
       map[r] = c->result(i);
-      const bool leaves = g.is_output(r) || std::any_of(r->users.begin(), r->users.end(), [&](const Node* u) { return !inside.contains(u); });
+      const bool leaves = g.is_output(r) || std::any_of(r->users.begin(), r->users.end(),
+                                                        [&](const Node* u) { return !inside.contains(u); });
       if (!leaves) continue;
       outputs.push_back(r);
       body->outputs.emplace_back(c->result(i));
@@ -91,7 +95,8 @@ Result<void> outline(Graph& g, const std::vector<Node*>& region) {
 }
 
 std::string hint_for(const std::string& reason) {
-  if (reason.find("is f64") != std::string::npos || reason.find("is f16") != std::string::npos || reason.find("is bf16") != std::string::npos)
+  if (reason.find("is f64") != std::string::npos || reason.find("is f16") != std::string::npos ||
+      reason.find("is bf16") != std::string::npos)
     return "convert the module to float32 before exporting";
   if (reason.find("known only at run time") != std::string::npos) return "export with static shapes";
   if (reason.find("is not a constant") != std::string::npos) return "make it a parameter or buffer";

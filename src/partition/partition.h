@@ -7,9 +7,9 @@ namespace edgewright::partition {
 
 // Why a node stays outside.
 struct Refusal {
-  std::string node;    // first result's name
+  std::string node;  // first result's name
   std::string reason;
-  std::string hint;    // what would make it delegable; may be empty
+  std::string hint;  // what would make it delegable; may be empty
 };
 
 struct PartitionResult {

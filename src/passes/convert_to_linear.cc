@@ -27,7 +27,10 @@ Match rewrite(Node& n, Rewriter& rw) {
 
 }  // namespace
 PassDef define_convert_to_linear() {
-  return {.name = "convert-to-linear", .roots = {"aten.mm", "aten.addmm"}, .rewrite = rewrite, .agreement = Agreement::kReassociated,
+  return {.name = "convert-to-linear",
+          .roots = {"aten.mm", "aten.addmm"},
+          .rewrite = rewrite,
+          .agreement = Agreement::kReassociated,
           .summary = "mm(x, permute(w)) or addmm(b, x, permute(w)) -> linear(x, w, b)"};
 }
 }  // namespace edgewright::passes

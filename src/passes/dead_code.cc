@@ -24,6 +24,9 @@ Result<bool> run(ir::Program& p) {
 
 }  // namespace
 PassDef define_dead_code() {
-  return {.name = "dead-code", .run = run, .agreement = Agreement::kBitExact, .summary = "a node whose results nobody uses -> nothing"};
+  return {.name = "dead-code",
+          .run = run,
+          .agreement = Agreement::kBitExact,
+          .summary = "a node whose results nobody uses -> nothing"};
 }
 }  // namespace edgewright::passes

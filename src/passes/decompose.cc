@@ -19,6 +19,9 @@ Match expand(Node& n, Rewriter& rw) {
 
 }  // namespace
 PassDef define_decompose() {
-  return {.name = "decompose", .rewrite = expand, .agreement = Agreement::kReassociated, .summary = "an op that nothing runs -> simpler ops"};
+  return {.name = "decompose",
+          .rewrite = expand,
+          .agreement = Agreement::kReassociated,
+          .summary = "an op that nothing runs -> simpler ops"};
 }
 }  // namespace edgewright::passes

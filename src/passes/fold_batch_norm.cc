@@ -52,7 +52,8 @@ Match rewrite(Node& n, Rewriter& rw) {
   const ir::Shape& shape = x->tensor()->shape;
   if (shape.size() < 2 || !shape[1].is_constant()) return no_match("the channel dim is not static");
   const auto channels = static_cast<size_t>(shape[1].value());
-  Value *weight = n.arg("weight").value(), *bias = n.arg("bias").value(), *mean = n.arg("running_mean").value(), *var = n.arg("running_var").value();
+  Value *weight = n.arg("weight").value(), *bias = n.arg("bias").value(), *mean = n.arg("running_mean").value(),
+        *var = n.arg("running_var").value();
   if (!mean || !var) return no_match("no running statistics");
   for (const Value* v : {weight, bias, mean, var}) {
     if (!v) continue;
@@ -61,7 +62,8 @@ Match rewrite(Node& n, Rewriter& rw) {
   }
   if (!is_f32(x)) return no_match("its input is not f32");
   for (size_t i = 1; i < n.num_results(); ++i)
-    if (!n.result(i)->users.empty() || n.graph().is_output(n.result(i))) return no_match("its saved statistics are used");
+    if (!n.result(i)->users.empty() || n.graph().is_output(n.result(i)))
+      return no_match("its saved statistics are used");
   const ir::Arg eps = n.arg("eps");
   if (!eps.f() && !eps.i()) return no_match("eps is not a constant");
   const double e = eps.f() ? *eps.f() : static_cast<double>(*eps.i());
@@ -84,7 +86,8 @@ Match rewrite(Node& n, Rewriter& rw) {
     Value *w = inner->arg("weight").value(), *b = inner->arg("bias").value();
     const ir::Arg transposed_arg = conv ? conv->arg("transposed") : ir::Arg(false);
     const ir::Arg groups_arg = conv ? conv->arg("groups") : ir::Arg(1);
-    if (w->is_constant() && is_f32(w) && (!b || (b->is_constant() && is_f32(b))) && transposed_arg.b() && groups_arg.i()) {
+    if (w->is_constant() && is_f32(w) && (!b || (b->is_constant() && is_f32(b))) && transposed_arg.b() &&
+        groups_arg.i()) {
       rw.matched(inner);
       const auto b0 = doubles(b, channels, 0);
       for (size_t i = 0; i < channels; ++i) offset[i] += b0[i] * s[i];
@@ -106,7 +109,10 @@ Match rewrite(Node& n, Rewriter& rw) {
 
 }  // namespace
 PassDef define_fold_batch_norm() {
-  return {.name = "fold-batch-norm", .roots = {"aten._native_batch_norm_legit_no_training"}, .rewrite = rewrite, .agreement = Agreement::kReassociated,
+  return {.name = "fold-batch-norm",
+          .roots = {"aten._native_batch_norm_legit_no_training"},
+          .rewrite = rewrite,
+          .agreement = Agreement::kReassociated,
           .summary = "batch_norm(conv(x, w, b)) -> conv(x, w', b'); alone: x * s + t"};
 }
 }  // namespace edgewright::passes

@@ -24,7 +24,8 @@ Match fold(Node& n, Rewriter& rw) {
     const ir::Dim count = ir::numel(t->shape);
     result_bytes += count.value() * static_cast<int64_t>(size_of(t->dtype));
   }
-  if (result_bytes > std::max(operand_bytes, kMaxGrowth)) return no_match("the folded constant would be larger than what it is made from");
+  if (result_bytes > std::max(operand_bytes, kMaxGrowth))
+    return no_match("the folded constant would be larger than what it is made from");
   auto r = interp::evaluate(n);
   if (!r) return {false, "a constant expression cannot be evaluated", std::move(r.error())};
   std::vector<Value*> out;
@@ -34,6 +35,9 @@ Match fold(Node& n, Rewriter& rw) {
 
 }  // namespace
 PassDef define_fold_constants() {
-  return {.name = "fold-constants", .rewrite = fold, .agreement = Agreement::kBitExact, .summary = "op(constants) -> constant"};
+  return {.name = "fold-constants",
+          .rewrite = fold,
+          .agreement = Agreement::kBitExact,
+          .summary = "op(constants) -> constant"};
 }
 }  // namespace edgewright::passes

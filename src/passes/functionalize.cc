@@ -79,7 +79,8 @@ class Functionalizer {
       const Alias a = it->second;
       if (a.view) {
         const ops::OpDef* d = ops::def(*a.view);
-        if (!d->scatter_back) return fail(Code::kUnsupported, "a write through a view made by {} ({})", a.view->name(), v->name);
+        if (!d->scatter_back)
+          return fail(Code::kUnsupported, "a write through a view made by {} ({})", a.view->name(), v->name);
         EW_ASSIGN(Value * base, contents(a.base, at));
         ops::Builder b(g_, at, at->origin);
         EW_ASSIGN(value, d->scatter_back(*a.view, a.result, base, value, b));
@@ -112,9 +113,11 @@ class Functionalizer {
     Value* mutated = nullptr;
     if (d && d->functional) {
       mutated = n->args().empty() ? nullptr : n->args()[0].value();
-      if (!mutated || !mutated->tensor()) return fail(Code::kUnsupported, "{} does not write to a single tensor", n->name());
+      if (!mutated || !mutated->tensor())
+        return fail(Code::kUnsupported, "{} does not write to a single tensor", n->name());
     }
-    Value* const viewed = d && !d->view_of.empty() && d->view_of == d->schema.params[0].name ? n->args()[0].value() : nullptr;
+    Value* const viewed =
+        d && !d->view_of.empty() && d->view_of == d->schema.params[0].name ? n->args()[0].value() : nullptr;
     for (size_t i = 0; i < n->args().size(); ++i) {
       ir::Arg a = n->args()[i];
       bool differs = false;
@@ -142,7 +145,8 @@ class Functionalizer {
     const ir::TensorType& want = *mutated->tensor();
     ops::Builder b(g_, n, n->origin);
     if (value->tensor()->dtype != want.dtype) value = b("aten._to_copy", {value, want.dtype});
-    if (value && value->tensor()->rank() != want.rank()) return fail(Code::kUnsupported, "{} would change the shape of what it writes to", n->name());
+    if (value && value->tensor()->rank() != want.rank())
+      return fail(Code::kUnsupported, "{} would change the shape of what it writes to", n->name());
     EW_TRY(b.done({}));
     EW_TRY(write(mutated, value, n));
     g_.replace_all_uses(n->result(), mutated);  // the result is the tensor itself
@@ -156,8 +160,10 @@ class Functionalizer {
     std::optional<Error> error;
     const auto final_value = [&](Value*& v) {
       auto now = contents(v, end);
-      if (!now) error = std::move(now.error());
-      else v = *now;
+      if (!now)
+        error = std::move(now.error());
+      else
+        v = *now;
     };
     for (ir::Arg& a : g_.outputs) a.each_value(final_value);
     for (ir::Write& w : g_.writes) final_value(w.value);
@@ -170,7 +176,9 @@ class Functionalizer {
       Value* target = v;
       if (v->is_constant()) {
         for (const Value* other : g_.constants())
-          if (other != v && overlap(*other->data, *v->data)) return fail(Code::kUnsupported, "buffer {} is written and shares its storage with {}", v->name, other->name);
+          if (other != v && overlap(*other->data, *v->data))
+            return fail(Code::kUnsupported, "buffer {} is written and shares its storage with {}", v->name,
+                        other->name);
         const std::string name = v->name;
         v->name = g_.fresh_name(name + ".initial");
         target = g_.add_state(name, *v->data);

@@ -34,9 +34,17 @@ std::optional<std::pair<double, double>> bounds(const Node& n) {
 
 Match rewrite(Node& n, Rewriter& rw) {
   static const std::map<std::string_view, std::string_view> kWithClamp = {
-      {"xnn.conv2d", "xnn.conv2d"}, {"xnn.depthwise_conv2d", "xnn.depthwise_conv2d"}, {"xnn.deconv2d", "xnn.deconv2d"}, {"xnn.fully_connected", "xnn.fully_connected"},
-      {"xnn.max_pool2d", "xnn.max_pool2d"}, {"xnn.avg_pool2d", "xnn.avg_pool2d"}, {"xnn.global_avg_pool2d", "xnn.global_avg_pool2d"},
-      {"aten.add.Tensor", "xnn.add"}, {"aten.sub.Tensor", "xnn.sub"}, {"aten.mul.Tensor", "xnn.mul"}, {"aten.div.Tensor", "xnn.div"}};
+      {"xnn.conv2d", "xnn.conv2d"},
+      {"xnn.depthwise_conv2d", "xnn.depthwise_conv2d"},
+      {"xnn.deconv2d", "xnn.deconv2d"},
+      {"xnn.fully_connected", "xnn.fully_connected"},
+      {"xnn.max_pool2d", "xnn.max_pool2d"},
+      {"xnn.avg_pool2d", "xnn.avg_pool2d"},
+      {"xnn.global_avg_pool2d", "xnn.global_avg_pool2d"},
+      {"aten.add.Tensor", "xnn.add"},
+      {"aten.sub.Tensor", "xnn.sub"},
+      {"aten.mul.Tensor", "xnn.mul"},
+      {"aten.div.Tensor", "xnn.div"}};
   Value* x = n.inputs()[0];
   Node* op = x->producer;
   if (!op || !is_f32(x)) return no_match();
@@ -75,7 +83,10 @@ Match rewrite(Node& n, Rewriter& rw) {
 
 }  // namespace
 PassDef define_fuse_clamp() {
-  return {.name = "fuse-clamp", .roots = {"aten.relu", "aten.relu6", "aten.hardtanh", "aten.clamp"}, .rewrite = rewrite, .agreement = Agreement::kEqual,
+  return {.name = "fuse-clamp",
+          .roots = {"aten.relu", "aten.relu6", "aten.hardtanh", "aten.clamp"},
+          .rewrite = rewrite,
+          .agreement = Agreement::kEqual,
           .summary = "clamp(op(x)) -> op(x) with bounds"};
 }
 }  // namespace edgewright::passes

@@ -49,7 +49,8 @@ Match Rewriter::replace(std::vector<Value*> values) {
   if (!done) return {false, "the replacement could not be built", std::move(done.error())};
   values_ = std::move(*done);
   for (size_t i = 0; i < values_.size(); ++i)
-    if (!values_[i] && !root_.result(i)->users.empty()) return {false, "a result is still used", fail(Code::kInternal, "rewrite lost result {}", i).error()};
+    if (!values_[i] && !root_.result(i)->users.empty())
+      return {false, "a result is still used", fail(Code::kInternal, "rewrite lost result {}", i).error()};
   return {true, {}, std::nullopt};
 }
 
@@ -79,14 +80,16 @@ std::optional<std::vector<int64_t>> permutation(const Node* n) {
     }
     return dims;
   }
-  if (n->is("aten.t") || n->is("aten.t_copy")) return rank_of() < 2 ? std::vector<int64_t>{0} : std::vector<int64_t>{1, 0};
+  if (n->is("aten.t") || n->is("aten.t_copy"))
+    return rank_of() < 2 ? std::vector<int64_t>{0} : std::vector<int64_t>{1, 0};
   if (n->is("aten.transpose.int") || n->is("aten.transpose_copy.int")) {
     const int64_t r = rank_of();
     const ir::Arg a = n->arg("dim0"), b = n->arg("dim1");
     if (!a.i() || !b.i() || r == 0) return std::nullopt;
     std::vector<int64_t> dims;
     for (int64_t i = 0; i < r; ++i) dims.push_back(i);
-    std::swap(dims[static_cast<size_t>(*a.i() < 0 ? *a.i() + r : *a.i())], dims[static_cast<size_t>(*b.i() < 0 ? *b.i() + r : *b.i())]);
+    std::swap(dims[static_cast<size_t>(*a.i() < 0 ? *a.i() + r : *a.i())],
+              dims[static_cast<size_t>(*b.i() < 0 ? *b.i() + r : *b.i())]);
     return dims;
   }
   return std::nullopt;

@@ -30,7 +30,9 @@ class Rewriter {
 
   // A new node with inferred types; args in schema order. Null after a failure (replace() then reports it).
   Value* operator()(std::string_view op, std::vector<ir::Arg> args) { return build_(op, std::move(args)); }
-  std::vector<Value*> multi(std::string_view op, std::vector<ir::Arg> args) { return build_.multi(op, std::move(args)); }
+  std::vector<Value*> multi(std::string_view op, std::vector<ir::Arg> args) {
+    return build_.multi(op, std::move(args));
+  }
   Value* constant(ir::Tensor t, std::string name) { return build_.constant(std::move(t), std::move(name)); }
   // aten.permute and aten.view; of a constant a new constant at once (a permuted one shares its bytes), so that what needs
   // constant weights sees one.
@@ -79,7 +81,9 @@ const PassDef* find(std::string_view name);
 
 // --- small questions that passes ask ---
 // The node that makes v, if it is the op named; null otherwise.
-inline Node* producer(const Value* v, std::string_view op) { return v && v->producer && v->producer->is(op) ? v->producer : nullptr; }
+inline Node* producer(const Value* v, std::string_view op) {
+  return v && v->producer && v->producer->is(op) ? v->producer : nullptr;
+}
 // Used exactly once, by a node, and not an output or written value.
 bool only_user(const Value* v);
 bool is_f32(const Value* v);

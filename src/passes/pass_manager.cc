@@ -22,7 +22,8 @@ void erase_if_dead(Graph& g, std::vector<Node*> work) {
     if (used) continue;
     std::vector<Node*> makers;
     for (Value* v : n->inputs())
-      if (v->producer && v->producer != n && std::find(makers.begin(), makers.end(), v->producer) == makers.end()) makers.push_back(v->producer);
+      if (v->producer && v->producer != n && std::find(makers.begin(), makers.end(), v->producer) == makers.end())
+        makers.push_back(v->producer);
     std::erase(work, n);
     g.erase(n);
     for (Node* m : makers)
@@ -87,7 +88,8 @@ class EditGuard {
   void put_back(Node* n, std::optional<std::string>& problem) {
     const auto it = args_.find(n);
     if (it == args_.end() || it->second == n->args() || it->second.size() != n->args().size()) return;
-    problem = fmt::format("the arguments of {} were changed outside the rewrite", n->num_results() ? n->result()->name : n->name());
+    problem = fmt::format("the arguments of {} were changed outside the rewrite",
+                          n->num_results() ? n->result()->name : n->name());
     for (size_t i = 0; i < it->second.size(); ++i) n->set_arg(i, it->second[i]);
   }
 
@@ -112,18 +114,23 @@ Result<int> sweep(const PassDef& pass, ir::Program& p, const PassOptions& o, Pas
     Rewriter rw(g, *n);
     Match m = pass.rewrite(*n, rw);
     const auto note = [&](std::string reason, bool ok, bool fault) {
-      log.events.push_back({pass.name, n->num_results() ? n->result()->name : n->name(), std::move(reason), n->origin ? n->origin->module_path : "", ok, fault});
+      log.events.push_back({pass.name, n->num_results() ? n->result()->name : n->name(), std::move(reason),
+                            n->origin ? n->origin->module_path : "", ok, fault});
     };
     if (!m.applied) {
       erase_if_dead(g, rw.new_nodes());
-      if (m.failure) note(m.failure->str(), false, false);
-      else if (!m.reason.empty()) note(m.reason, false, false);
+      if (m.failure)
+        note(m.failure->str(), false, false);
+      else if (!m.reason.empty())
+        note(m.reason, false, false);
       continue;
     }
     std::optional<std::string> problem;
     for (size_t i = 0; i < rw.replacement().size() && !problem; ++i) {
       const Value* v = rw.replacement()[i];
-      if (v && !ir::may_equal(v->type, n->result(i)->type)) problem = fmt::format("{} of type {} would be replaced by {}", n->result(i)->name, str(n->result(i)->type), str(v->type));
+      if (v && !ir::may_equal(v->type, n->result(i)->type))
+        problem = fmt::format("{} of type {} would be replaced by {}", n->result(i)->name, str(n->result(i)->type),
+                              str(v->type));
     }
     if (guard)
       if (auto edit = guard->check(rw)) problem = edit;
@@ -132,7 +139,8 @@ Result<int> sweep(const PassDef& pass, ir::Program& p, const PassOptions& o, Pas
       note(*problem, false, true);
       ++log.faults;
       erase_if_dead(g, rw.new_nodes());
-      if (o.verify == Verify::kStrict) return fail(Code::kInternal, "pass {} on {}: {}", pass.name, n->name(), *problem);
+      if (o.verify == Verify::kStrict)
+        return fail(Code::kInternal, "pass {} on {}: {}", pass.name, n->name(), *problem);
       continue;
     }
     note({}, true, false);
@@ -165,11 +173,15 @@ Result<bool> run_whole(const PassDef& pass, ir::Program& p, const PassOptions& o
   if (o.verify != Verify::kOff) copy = p.graph->clone(&copied);
   EW_ASSIGN(const bool changed, pass.run(p));
   const bool differs = p.graph->hash() != before;
-  if (changed != differs) return fail(Code::kInternal, "pass {} says '{}' but the graph {}", pass.name, changed ? "changed" : "no change", differs ? "differs" : "is the same");
+  if (changed != differs)
+    return fail(Code::kInternal, "pass {} says '{}' but the graph {}", pass.name, changed ? "changed" : "no change",
+                differs ? "differs" : "is the same");
   if (!changed || !copy) return changed;
   std::optional<std::string> problem;
-  if (auto ok = ir::verify_structure(*p.graph); !ok) problem = ok.error().str();
-  else problem = validator.check_whole(pass, *copy, *p.graph);
+  if (auto ok = ir::verify_structure(*p.graph); !ok)
+    problem = ok.error().str();
+  else
+    problem = validator.check_whole(pass, *copy, *p.graph);
   if (!problem) return true;
   log.events.push_back({pass.name, "", *problem, "", false, true});
   ++log.faults;
@@ -194,7 +206,8 @@ Result<void> run_one(ir::Program& p, const PassDef& pass, const PassOptions& o, 
     if (stats.applied) p.graph->remove_unused_constants();
   }
   if (stats.applied)
-    if (auto ok = ir::verify_structure(*p.graph); !ok) return with_note(std::move(ok.error()), "after pass " + pass.name);
+    if (auto ok = ir::verify_structure(*p.graph); !ok)
+      return with_note(std::move(ok.error()), "after pass " + pass.name);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   log.stats.push_back(stats);
   if (stats.applied && o.after) EW_TRY(o.after(pass.name, p));

@@ -21,7 +21,7 @@ const std::vector<std::string>& default_pipeline() {
       "remove-noops",       // what the permutes left
       "fuse-clamp",         // after the permutes, which stand between an op and its activation
       "cse",
-      "dead-code",          // last: nothing unused is partitioned
+      "dead-code",  // last: nothing unused is partitioned
   };
   return order;
 }

@@ -12,14 +12,27 @@ Match rewrite(Node& n, Rewriter& rw) {
   const auto inputs = n.inputs();
   if (inputs.empty() || n.num_results() != 1 || !inputs[0]->tensor() || !n.result()->tensor()) return no_match();
   Value* x = inputs[0];
-  static const std::set<std::string_view> kCopies = {"aten.clone", "aten.alias", "aten.detach", "aten.contiguous", "aten.lift_fresh_copy", "aten.lift_fresh",
-                                                     "aten.alias_copy", "aten.detach_copy", "aten.dropout", "aten._to_copy"};
+  static const std::set<std::string_view> kCopies = {
+      "aten.clone",      "aten.alias",      "aten.detach",      "aten.contiguous", "aten.lift_fresh_copy",
+      "aten.lift_fresh", "aten.alias_copy", "aten.detach_copy", "aten.dropout",    "aten._to_copy"};
   // Keep every element and their order: with an equal shape nothing is left of them.
-  static const std::set<std::string_view> kReshapes = {"aten.view", "aten.reshape", "aten._unsafe_view", "aten.view_copy", "aten.flatten.using_ints", "aten.expand",
-                                                       "aten.expand_copy", "aten.squeeze", "aten.squeeze.dim", "aten.squeeze.dims", "aten.slice.Tensor", "aten.slice_copy.Tensor",
-                                                       "aten.constant_pad_nd", "aten.repeat"};
+  static const std::set<std::string_view> kReshapes = {"aten.view",
+                                                       "aten.reshape",
+                                                       "aten._unsafe_view",
+                                                       "aten.view_copy",
+                                                       "aten.flatten.using_ints",
+                                                       "aten.expand",
+                                                       "aten.expand_copy",
+                                                       "aten.squeeze",
+                                                       "aten.squeeze.dim",
+                                                       "aten.squeeze.dims",
+                                                       "aten.slice.Tensor",
+                                                       "aten.slice_copy.Tensor",
+                                                       "aten.constant_pad_nd",
+                                                       "aten.repeat"};
   if (kCopies.contains(n.name())) {
-    if (n.is("aten.dropout") && n.arg("train").b() && *n.arg("train").b() && !(n.arg("p").f() && *n.arg("p").f() == 0)) return no_match("dropout in training");
+    if (n.is("aten.dropout") && n.arg("train").b() && *n.arg("train").b() && !(n.arg("p").f() && *n.arg("p").f() == 0))
+      return no_match("dropout in training");
     if (!same_type(x, n.result())) return no_match();
     return rw.replace(x);
   }
@@ -47,6 +60,9 @@ Match rewrite(Node& n, Rewriter& rw) {
 
 }  // namespace
 PassDef define_remove_noops() {
-  return {.name = "remove-noops", .rewrite = rewrite, .agreement = Agreement::kBitExact, .summary = "an op whose result equals its operand -> the operand"};
+  return {.name = "remove-noops",
+          .rewrite = rewrite,
+          .agreement = Agreement::kBitExact,
+          .summary = "an op whose result equals its operand -> the operand"};
 }
 }  // namespace edgewright::passes

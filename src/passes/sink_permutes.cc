@@ -25,11 +25,16 @@ Perm inverse(const Perm& p) {
 // Elementwise ops over all their tensor operands, with broadcasting.
 const std::set<std::string_view>& elementwise() {
   static const std::set<std::string_view> s = {
-      "aten.relu", "aten.relu6", "aten.sigmoid", "aten.tanh", "aten.hardtanh", "aten.clamp", "aten.hardswish", "aten.hardsigmoid", "aten.silu", "aten.gelu", "aten.elu",
-      "aten.leaky_relu", "aten.abs", "aten.neg", "aten.exp", "aten.log", "aten.sqrt", "aten.rsqrt", "aten.square", "aten.floor", "aten.ceil", "aten.round", "aten.sin", "aten.cos",
-      "aten.pow.Tensor_Scalar", "aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor", "aten.sub.Scalar", "aten.mul.Tensor", "aten.mul.Scalar", "aten.div.Tensor",
-      "aten.div.Scalar", "aten.maximum", "aten.minimum", "aten.clamp_min", "aten.clamp_max", "aten.reciprocal", "aten.clone", "aten.mish", "aten.softplus",
-      "xnn.add", "xnn.sub", "xnn.mul", "xnn.div", "xnn.minimum", "xnn.maximum"};
+      "aten.relu",       "aten.relu6",      "aten.sigmoid",     "aten.tanh",       "aten.hardtanh",
+      "aten.clamp",      "aten.hardswish",  "aten.hardsigmoid", "aten.silu",       "aten.gelu",
+      "aten.elu",        "aten.leaky_relu", "aten.abs",         "aten.neg",        "aten.exp",
+      "aten.log",        "aten.sqrt",       "aten.rsqrt",       "aten.square",     "aten.floor",
+      "aten.ceil",       "aten.round",      "aten.sin",         "aten.cos",        "aten.pow.Tensor_Scalar",
+      "aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor",  "aten.sub.Scalar", "aten.mul.Tensor",
+      "aten.mul.Scalar", "aten.div.Tensor", "aten.div.Scalar",  "aten.maximum",    "aten.minimum",
+      "aten.clamp_min",  "aten.clamp_max",  "aten.reciprocal",  "aten.clone",      "aten.mish",
+      "aten.softplus",   "xnn.add",         "xnn.sub",          "xnn.mul",         "xnn.div",
+      "xnn.minimum",     "xnn.maximum"};
   return s;
 }
 
@@ -124,7 +129,8 @@ Match rewrite(Node& n, Rewriter& rw) {
     for (const ir::Arg& a : *list.list()) {
       Perm q;
       Node* t = permute_of(a.value(), q);
-      if (!t || (!nodes.empty() && q != p)) return no_match(nodes.empty() ? "" : "its operands are permuted differently");
+      if (!t || (!nodes.empty() && q != p))
+        return no_match(nodes.empty() ? "" : "its operands are permuted differently");
       p = q;
       nodes.push_back(t);
       xs.push_back(t->inputs()[0]);
@@ -203,6 +209,9 @@ Match rewrite(Node& n, Rewriter& rw) {
 
 }  // namespace
 PassDef define_sink_permutes() {
-  return {.name = "sink-permutes", .rewrite = rewrite, .agreement = Agreement::kBitExact, .summary = "op(permute(x)) -> permute(op(x)); neighbours cancel"};
+  return {.name = "sink-permutes",
+          .rewrite = rewrite,
+          .agreement = Agreement::kBitExact,
+          .summary = "op(permute(x)) -> permute(op(x)); neighbours cancel"};
 }
 }  // namespace edgewright::passes

@@ -32,21 +32,22 @@ double normal(uint64_t h) {
   return s * 1.7320508075688772;
 }
 
-constexpr int64_t kDense = 1 << 14;         // boundary tensors up to this many elements lie row after row
+constexpr int64_t kDense = 1 << 14;       // boundary tensors up to this many elements lie row after row
 constexpr size_t kPoolSlack = 8191;       // windows start anywhere in here, so that two boundary tensors differ
 constexpr int64_t kAllElements = 24;      // results up to this size are compared whole
 constexpr size_t kChosenElements = 5;     // of larger ones: first, last, and some in between
 constexpr size_t kCheapElements = 40;     // as many where all of them cost little: seldom numbers are met more often
 constexpr int64_t kCheap = 250;           // element operations
 constexpr int64_t kMaxElements = 100000;  // evaluated one by one in a round
-constexpr int64_t kSmallRange = 64;        // of a symbolic dim, whose largest value is tried too
-constexpr int64_t kMaxWhole = 1 << 18;     // element operations of a graph that is judged whole
+constexpr int64_t kSmallRange = 64;       // of a symbolic dim, whose largest value is tried too
+constexpr int64_t kMaxWhole = 1 << 18;    // element operations of a graph that is judged whole
 constexpr int64_t kPoolPeriod = 65521;
 constexpr int64_t kMaxPool = int64_t{1} << 26;
 
 // Both regions on whole tensors, in the interpreter's own arithmetic (double, rounded to the dtype at each node): the errors of one
 // rounding per node are all that may part them, so they are held to 1e-4 of the result's largest element.
-std::optional<std::string> compare_whole(const Rewriter& rw, const std::vector<std::pair<const Value*, interp::Datum>>& given) {
+std::optional<std::string> compare_whole(const Rewriter& rw,
+                                         const std::vector<std::pair<const Value*, interp::Datum>>& given) {
   interp::Lazy lazy;
   for (const auto& [v, d] : given) lazy.set(v, d);
   for (size_t r = 0; r < rw.replacement().size(); ++r) {
@@ -56,7 +57,8 @@ std::optional<std::string> compare_whole(const Rewriter& rw, const std::vector<s
     if (!a) return std::nullopt;
     if (!b) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, b.error().str());
     const ir::Tensor x = a->contiguous(), y = b->contiguous();
-    if (x.sizes != y.sizes || x.dtype != y.dtype) return fmt::format("{} has another shape or dtype after", before->name);
+    if (x.sizes != y.sizes || x.dtype != y.dtype)
+      return fmt::format("{} has another shape or dtype after", before->name);
     double scale = 0;
     for (int64_t i = 0; i < x.numel(); ++i)
       if (const double v = std::fabs(ir::load_f(x.dtype, x.data, i)); std::isfinite(v)) scale = std::max(scale, v);
@@ -82,11 +84,14 @@ const Node* rounds_more(const std::vector<const Node*>& before, const std::vecto
     for (size_t i = 0; i < n->num_results(); ++i) least = std::min(least, mantissa_bits(n->result(i)));
   for (const Node* n : after)
     for (const Value* v : n->inputs())
-      if (n->num_results() && mantissa_bits(v) < 64 && mantissa_bits(n->result()) < std::min(mantissa_bits(v), least)) return n;
+      if (n->num_results() && mantissa_bits(v) < 64 && mantissa_bits(n->result()) < std::min(mantissa_bits(v), least))
+        return n;
   return nullptr;
 }
 
-bool same_bits(double a, double b) { return (std::isnan(a) && std::isnan(b)) || std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
+bool same_bits(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
 bool equal(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
 }  // namespace
@@ -110,7 +115,8 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
   ir::Tensor& pool = pools_[{dtype, fill}];
   if (pool.sizes.empty() || pool.numel() < need) {
     pool = ir::Tensor::empty(dtype, {std::max<int64_t>(need, 1 << 16)});
-    static constexpr double kSpecials[] = {0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 3e-39, 1e-20, 1e4, -1e4, 0.5, -0.5, 6.0, 3.0, -3.0, 2.0, 0.5, 2.5, -1.5};
+    static constexpr double kSpecials[] = {0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 3e-39, 1e-20, 1e4, -1e4,
+                                           0.5, -0.5, 6.0, 3.0,  -3.0,  2.0,    0.5,   2.5,   -1.5};
     static constexpr int64_t kInts[] = {1, -1, 2, -2, 3, -3, 7, -7, 5, 100, -100, (1 << 24) + 1};
     // Beyond the period the numbers repeat; it is a prime, so that no two rows of a tensor are equal for its sake.
     const int64_t period = std::min(pool.numel(), kPoolPeriod);
@@ -120,19 +126,26 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
       if (fill == Fill::kExtremes) v = kSpecials[h % std::size(kSpecials)];
       if (fill == Fill::kNan && h % 5 == 0) v = NAN;
       if (fill == Fill::kInfinite && h % 5 == 0) v = (h & 64) ? INFINITY : -INFINITY;
-      if (is_float(dtype)) ir::store_f(dtype, pool.mutable_data(), i, v);
-      else if (fill == Fill::kExtremes && is_int(dtype)) ir::store_i(dtype, pool.mutable_data(), i, kInts[h % std::size(kInts)]);
-      else ir::store_i(dtype, pool.mutable_data(), i, static_cast<int64_t>(h % (is_bool(dtype) || fill == Fill::kNormal ? 2 : 3)));  // also good as indices
+      if (is_float(dtype))
+        ir::store_f(dtype, pool.mutable_data(), i, v);
+      else if (fill == Fill::kExtremes && is_int(dtype))
+        ir::store_i(dtype, pool.mutable_data(), i, kInts[h % std::size(kInts)]);
+      else
+        ir::store_i(
+            dtype, pool.mutable_data(), i,
+            static_cast<int64_t>(h % (is_bool(dtype) || fill == Fill::kNormal ? 2 : 3)));  // also good as indices
     }
     const size_t bytes = static_cast<size_t>(period) * size_of(dtype);
-    for (size_t at = bytes; at < pool.nbytes(); at += bytes) std::memcpy(pool.mutable_data() + at, pool.data, std::min(bytes, pool.nbytes() - at));
+    for (size_t at = bytes; at < pool.nbytes(); at += bytes)
+      std::memcpy(pool.mutable_data() + at, pool.data, std::min(bytes, pool.nbytes() - at));
   }
   t.data = pool.data + (mix(seed) % kPoolSlack) * size_of(dtype);
   t.owner = pool.owner;
   return t;
 }
 
-std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter& rw, const Region& region, Fill fill, const ir::SymbolValues& symbols, size_t seed) {
+std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter& rw, const Region& region, Fill fill,
+                                            const ir::SymbolValues& symbols, size_t seed) {
   const Agreement promise = rw.promised().value_or(pass.agreement);
   // Elements on demand, unless that is more work than the whole tensors (a recurrence needs all of what came before).
   interp::Lazy lazy({.elements = promise >= Agreement::kReassociated ? kMaxElements : int64_t{1} << 22});
@@ -151,11 +164,16 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
     ++k;
     if (const auto* s = v->scalar()) {
       const auto n = s->expr ? s->expr->evaluate(symbols) : std::nullopt;
-      if (s->kind == ir::ScalarKind::kInt && n) set(v, interp::int_datum(*n));
-      else if (s->kind == ir::ScalarKind::kInt && !s->expr) set(v, interp::int_datum(static_cast<int64_t>(mix(k) % 3)));
-      else if (s->kind == ir::ScalarKind::kBool) set(v, interp::bool_datum(mix(k) & 1));
-      else if (s->kind == ir::ScalarKind::kFloat) set(v, interp::float_datum(normal(mix(k))));
-      else return ++unjudged_, std::nullopt;
+      if (s->kind == ir::ScalarKind::kInt && n)
+        set(v, interp::int_datum(*n));
+      else if (s->kind == ir::ScalarKind::kInt && !s->expr)
+        set(v, interp::int_datum(static_cast<int64_t>(mix(k) % 3)));
+      else if (s->kind == ir::ScalarKind::kBool)
+        set(v, interp::bool_datum(mix(k) & 1));
+      else if (s->kind == ir::ScalarKind::kFloat)
+        set(v, interp::float_datum(normal(mix(k))));
+      else
+        return ++unjudged_, std::nullopt;
       continue;
     }
     std::vector<int64_t> sizes;
@@ -178,9 +196,11 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
     if (!a) return ++unjudged_, std::nullopt;  // the old region has no meaning for these values
     if (!b) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, b.error().str());
     const auto* ta = std::get_if<ir::TensorType>(&a->type);
-    if (!(a->type == b->type) && ta) return fmt::format("{} is {} before and {} after", before->name, ir::str(a->type), ir::str(b->type));
+    if (!(a->type == b->type) && ta)
+      return fmt::format("{} is {} before and {} after", before->name, ir::str(a->type), ir::str(b->type));
     if (!ta) {
-      if (a->number && b->number && !equal(a->number->f, b->number->f)) return fmt::format("{} is {} before and {} after", before->name, a->number->f, b->number->f);
+      if (a->number && b->number && !equal(a->number->f, b->number->f))
+        return fmt::format("{} is {} before and {} after", before->name, a->number->f, b->number->f);
       continue;
     }
     if (!ir::is_static(ta->shape)) return ++unjudged_, std::nullopt;
@@ -192,7 +212,8 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
       for (int64_t i = 0; i < n; ++i) places.push_back(i);
     } else {
       places = {0, n - 1};
-      for (size_t i = 0; places.size() < kCheapElements; ++i) places.push_back(static_cast<int64_t>(mix(seed * 977 + i) % static_cast<uint64_t>(n)));
+      for (size_t i = 0; places.size() < kCheapElements; ++i)
+        places.push_back(static_cast<int64_t>(mix(seed * 977 + i) % static_cast<uint64_t>(n)));
     }
     size_t judged = 0;
     const auto strides = ir::contiguous_strides(sizes);
@@ -211,7 +232,8 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
         if (!y && lazy.count() >= kMaxElements) return unjudged();
         if (!y) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, y.error().str());
         const bool loose = promise >= Agreement::kReassociated;
-        if (x->v != y->v && !(loose && (!x->certain || !y->certain))) return differs(static_cast<double>(x->v), static_cast<double>(y->v));
+        if (x->v != y->v && !(loose && (!x->certain || !y->certain)))
+          return differs(static_cast<double>(x->v), static_cast<double>(y->v));
         continue;
       }
       if (promise <= Agreement::kEqual) {
@@ -229,7 +251,8 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
       if (!y) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, y.error().str());
       if (fill == Fill::kNan) {
         // NaN must reach what depends on it; another formula may let it reach further.
-        if (std::isnan(x->v) ? !std::isnan(y->v) : std::isnan(y->v) && promise < Agreement::kApproximate) return differs(x->v, y->v);
+        if (std::isnan(x->v) ? !std::isnan(y->v) : std::isnan(y->v) && promise < Agreement::kApproximate)
+          return differs(x->v, y->v);
         continue;
       }
       if (!std::isfinite(x->v) || !std::isfinite(y->v) || !std::isfinite(x->e) || !std::isfinite(y->e)) continue;
@@ -297,7 +320,9 @@ std::optional<std::string> Validator::check_whole(const PassDef& pass, const Gra
       if (n->num_results() && n->result()->tensor()) sizes_at(*n->result()->tensor(), values, result);
       const ops::OpDef* d = ops::def(*n);
       const bool sums = d && d->agreement >= Agreement::kReassociated;
-      if (result > kMaxWhole || largest > kMaxWhole || terms > kMaxWhole || (work += std::max(largest, result * (sums ? terms : 1))) > kMaxWhole) return ++unjudged_, std::nullopt;
+      if (result > kMaxWhole || largest > kMaxWhole || terms > kMaxWhole ||
+          (work += std::max(largest, result * (sums ? terms : 1))) > kMaxWhole)
+        return ++unjudged_, std::nullopt;
     }
     size_t seed = 17;
     for (Fill fill : {Fill::kNormal, Fill::kExtremes}) {
@@ -306,7 +331,8 @@ std::optional<std::string> Validator::check_whole(const PassDef& pass, const Gra
         ++seed;
         if (const auto* s = v->scalar()) {
           const auto n = s->expr ? s->expr->evaluate(values) : std::nullopt;
-          given.push_back(s->kind == ir::ScalarKind::kInt    ? interp::int_datum(n.value_or(static_cast<int64_t>(mix(seed) % 3)))
+          given.push_back(s->kind == ir::ScalarKind::kInt
+                              ? interp::int_datum(n.value_or(static_cast<int64_t>(mix(seed) % 3)))
                           : s->kind == ir::ScalarKind::kBool ? interp::bool_datum(mix(seed) & 1)
                                                              : interp::float_datum(normal(mix(seed))));
           continue;
@@ -322,8 +348,11 @@ std::optional<std::string> Validator::check_whole(const PassDef& pass, const Gra
       if (!a) return ++unjudged_, std::nullopt;
       const auto b = interp::run(after, given, {.state = &state_after});
       if (!b) return fmt::format("the graph cannot be evaluated after the pass: {}", b.error().str());
-      const auto compare = [&](const std::string& what, const ir::Tensor& x, const ir::Tensor& y) -> std::optional<std::string> {
-        const auto c = interp::compare(y, x, pass.agreement >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
+      const auto compare = [&](const std::string& what, const ir::Tensor& x,
+                               const ir::Tensor& y) -> std::optional<std::string> {
+        const auto c = interp::compare(
+            y, x,
+            pass.agreement >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
         if (c.agrees()) return std::nullopt;
         return fmt::format("{} differs after the pass: {}", what, c.str());
       };
@@ -358,7 +387,8 @@ std::optional<std::string> Validator::check(const PassDef& pass, const Rewriter&
   add(&rw.root());
   for (const Node* n : rw.matched_nodes()) add(n);
   const std::vector<Node*> fresh = rw.new_nodes();
-  if (const Node* n = rounds_more(nodes, fresh)) return fmt::format("{} would be rounded to {} on the way", rw.root().result()->name, ir::str(n->result()->type));
+  if (const Node* n = rounds_more(nodes, fresh))
+    return fmt::format("{} would be rounded to {} on the way", rw.root().result()->name, ir::str(n->result()->type));
   for (const Node* n : fresh) add(n);
   std::set<const Value*> seen;
   std::vector<std::string> symbols;

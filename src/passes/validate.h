@@ -26,7 +26,8 @@ class Validator {
   struct Region;
   // Boundary values of one round: what kind of numbers, and the sizes of symbolic dims.
   enum class Fill : uint8_t { kNormal, kExtremes, kNan, kInfinite };
-  std::optional<std::string> round(const PassDef& pass, const Rewriter& rw, const Region& region, Fill fill, const ir::SymbolValues& symbols, size_t seed);
+  std::optional<std::string> round(const PassDef& pass, const Rewriter& rw, const Region& region, Fill fill,
+                                   const ir::SymbolValues& symbols, size_t seed);
   std::vector<ir::SymbolValues> choices(const std::vector<std::string>& symbols) const;
   ir::Tensor window(DType dtype, std::vector<int64_t> sizes, Fill fill, size_t seed);
 

@@ -48,10 +48,11 @@ Match convolution(Node& n, Rewriter& rw) {
   if (!xs || !ws || !ys) return no_match("a size is known only at run time");
   const size_t spatial = xs->size() - 2;
   if (xs->size() < 3 || spatial > 2) return no_match("XNNPACK has convolutions over one or two dims");
-  auto stride = ints(n, "stride", spatial), padding = ints(n, "padding", spatial), dilation = ints(n, "dilation", spatial),
-       output_padding = ints(n, "output_padding", spatial);
+  auto stride = ints(n, "stride", spatial), padding = ints(n, "padding", spatial),
+       dilation = ints(n, "dilation", spatial), output_padding = ints(n, "output_padding", spatial);
   const ir::Arg transposed = n.arg("transposed"), groups_arg = n.arg("groups");
-  if (!stride || !padding || !dilation || !output_padding || !transposed.b() || !groups_arg.i()) return no_match("an argument is known only at run time");
+  if (!stride || !padding || !dilation || !output_padding || !transposed.b() || !groups_arg.i())
+    return no_match("an argument is known only at run time");
   for (int64_t p : *padding)
     if (p < 0) return no_match("negative padding");
   const int64_t groups = *groups_arg.i();
@@ -73,10 +74,12 @@ Match convolution(Node& n, Rewriter& rw) {
   const ir::Arg bias = b ? ir::Arg(b) : ir::Arg();
   if (!*transposed.b() && groups > 1 && groups == xsz[1] && wsz[1] == 1) {
     Value* weight = rw.permute(w, {1, 2, 3, 0});
-    y = rw("xnn.depthwise_conv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
+    y = rw("xnn.depthwise_conv2d",
+           {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
   } else if (!*transposed.b()) {
     Value* weight = rw.permute(w, {0, 2, 3, 1});
-    y = rw("xnn.conv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation), groups});
+    y = rw("xnn.conv2d",
+           {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation), groups});
   } else {
     // [i, o/g, kh, kw] -> [o, kh, kw, i/g]
     Value* weight = w;
@@ -87,7 +90,8 @@ Match convolution(Node& n, Rewriter& rw) {
     } else {
       weight = rw.permute(weight, {1, 2, 3, 0});
     }
-    y = rw("xnn.deconv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation), ir::Arg::ints(*output_padding), groups});
+    y = rw("xnn.deconv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation),
+                            ir::Arg::ints(*output_padding), groups});
   }
   if (!y) return rw.replace(y);
   Value* nchw = rw.permute(y, kToNchw);
@@ -100,7 +104,8 @@ int64_t far_padding(int64_t in, int64_t out, int64_t near, int64_t kernel, int64
 }
 
 Match max_pool(Node& n, Rewriter& rw) {
-  if (n.num_results() > 1 && (!n.result(1)->users.empty() || n.graph().is_output(n.result(1)))) return no_match("its indices are used");
+  if (n.num_results() > 1 && (!n.result(1)->users.empty() || n.graph().is_output(n.result(1))))
+    return no_match("its indices are used");
   Value* x = n.arg("self").value();
   const auto xs = sizes_of(x), ys = sizes_of(n.result());
   if (!xs || !ys) return no_match("a size is known only at run time");
@@ -117,8 +122,10 @@ Match max_pool(Node& n, Rewriter& rw) {
     x = rw.view(x, xsz);
   }
   std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], 0, 0};
-  for (size_t i : {0, 1}) pad4[2 + i] = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], (*dilation)[i]);
-  Value* y = rw("xnn.max_pool2d", {rw.permute(x, kToNhwc), ir::Arg::ints(*kernel), ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
+  for (size_t i : {0, 1})
+    pad4[2 + i] = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], (*dilation)[i]);
+  Value* y = rw("xnn.max_pool2d", {rw.permute(x, kToNhwc), ir::Arg::ints(*kernel), ir::Arg::ints(*stride),
+                                   ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
   if (!y) return rw.replace(y);
   Value* nchw = rw.permute(y, kToNchw);
   Value* result = unbatched ? rw.view(nchw, *ys) : nchw;
@@ -154,7 +161,8 @@ Match avg_pool(Node& n, Rewriter& rw) {
     const int64_t far = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], 1);
     pad4[i] = (*padding)[i];
     // Where padding counts, a window may reach over it but not over what only ceil_mode added.
-    if (include && far > (*padding)[i]) return no_match("ceil_mode adds a row or column that count_include_pad does not count");
+    if (include && far > (*padding)[i])
+      return no_match("ceil_mode adds a row or column that count_include_pad does not count");
     pad4[2 + i] = far;
   }
   if (include && padded) {
@@ -203,7 +211,8 @@ Match upsample(Node& n, Rewriter& rw) {
     bool ok = true;
     if (vec) {
       const ir::Arg f = n.arg("scale_factors");
-      if (f.list()) ok = f.list()->size() == 2 && scale_is_ratio((*f.list())[0], 2) && scale_is_ratio((*f.list())[1], 3);
+      if (f.list())
+        ok = f.list()->size() == 2 && scale_is_ratio((*f.list())[0], 2) && scale_is_ratio((*f.list())[1], 3);
     } else {
       ok = scale_is_ratio(n.arg("scales_h"), 2) && scale_is_ratio(n.arg("scales_w"), 3);
     }
@@ -228,7 +237,8 @@ Match linear(Node& n, Rewriter& rw) {
   const double scale = number(alpha), bias_scale = number(beta);
   if (!(std::isfinite(scale) && std::isfinite(bias_scale))) return no_match("alpha or beta is not a finite constant");
   const int64_t columns = ys->back();
-  const bool row_bias = b && b->is_constant() && b->tensor()->rank() == 1 && sizes_of(b) == std::vector<int64_t>{columns};
+  const bool row_bias =
+      b && b->is_constant() && b->tensor()->rank() == 1 && sizes_of(b) == std::vector<int64_t>{columns};
   const bool bias_inside = row_bias && is_one(alpha) && is_one(beta) && w->is_constant();
   Value* y;
   if (w->is_constant()) {
@@ -256,7 +266,8 @@ Match softmax(Node& n, Rewriter& rw) {
   Value* x = n.arg("self").value();
   const auto xs = sizes_of(x);
   const ir::Arg dim = n.arg("dim");
-  if (!xs || xs->empty() || !is_f32(x) || !is_f32(n.result()) || !dim.i()) return no_match("it is not a statically shaped f32 softmax");
+  if (!xs || xs->empty() || !is_f32(x) || !is_f32(n.result()) || !dim.i())
+    return no_match("it is not a statically shaped f32 softmax");
   const auto rank = static_cast<int64_t>(xs->size());
   const int64_t d = *dim.i() < 0 ? *dim.i() + rank : *dim.i();
   if (d == rank - 1) return no_match();
@@ -283,10 +294,12 @@ Match rewrite(Node& n, Rewriter& rw) {
 }  // namespace
 PassDef define_xnn_forms() {
   return {.name = "xnn-forms",
-          .roots = {"aten.convolution", "aten.max_pool2d", "aten.max_pool2d_with_indices", "aten.avg_pool2d", "aten.mean.dim", "aten.upsample_bilinear2d",
-                    "aten.upsample_bilinear2d.vec", "aten.linear", "aten.mm", "aten.addmm", "aten._softmax", "aten.softmax.int"},
+          .roots = {"aten.convolution", "aten.max_pool2d", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
+                    "aten.mean.dim", "aten.upsample_bilinear2d", "aten.upsample_bilinear2d.vec", "aten.linear",
+                    "aten.mm", "aten.addmm", "aten._softmax", "aten.softmax.int"},
           .rewrite = rewrite,
           .agreement = Agreement::kReassociated,
-          .summary = "convolution, pooling, resize, linear, softmax -> the XNNPACK node's own form, with explicit permutes"};
+          .summary =
+              "convolution, pooling, resize, linear, softmax -> the XNNPACK node's own form, with explicit permutes"};
 }
 }  // namespace edgewright::passes

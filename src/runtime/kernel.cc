@@ -49,7 +49,9 @@ std::unexpected<Error> Call::named(std::unexpected<Error> e) const {
   return e;
 }
 
-std::unexpected<Error> Call::unsupported(DType t) const { return fail(Code::kUnsupported, "no kernel for {} here", name(t)); }
+std::unexpected<Error> Call::unsupported(DType t) const {
+  return fail(Code::kUnsupported, "no kernel for {} here", name(t));
+}
 
 const Tensor& Call::in(size_t i) {
   const EValue& v = at(i);
@@ -62,9 +64,12 @@ const Tensor* Call::optional_in(size_t i) { return none(i) ? nullptr : &in(i); }
 
 Tensor& Call::out(size_t i) {
   const EValue& v = at(i);
-  if (v.tag != Tag::kTensor) reject("is no tensor");
-  else if (!v.tensor->writable) reject("is a constant, and would be written");
-  else return *v.tensor;
+  if (v.tag != Tag::kTensor)
+    reject("is no tensor");
+  else if (!v.tensor->writable)
+    reject("is a constant, and would be written");
+  else
+    return *v.tensor;
   return const_cast<Tensor&>(kStandIn);
 }
 
@@ -90,7 +95,11 @@ double Call::real(size_t i) {
 }
 
 const EValue& Call::scalar(size_t i) {
-  static const EValue zero = [] { EValue v; v.tag = Tag::kInt; return v; }();
+  static const EValue zero = [] {
+    EValue v;
+    v.tag = Tag::kInt;
+    return v;
+  }();
   const EValue& v = at(i);
   if (v.tag == Tag::kInt || v.tag == Tag::kBool || v.tag == Tag::kDouble) return v;
   reject("is no number");
@@ -163,9 +172,12 @@ const Tensor* Call::list_in(size_t i, size_t k) {
 
 Tensor& Call::list_out(size_t i, size_t k) {
   const Tensor* t = list_in(i, k);
-  if (!t) reject("holds no tensor to write");
-  else if (!t->writable) reject("holds a constant, which would be written");
-  else return const_cast<Tensor&>(*t);
+  if (!t)
+    reject("holds no tensor to write");
+  else if (!t->writable)
+    reject("holds a constant, which would be written");
+  else
+    return const_cast<Tensor&>(*t);
   return const_cast<Tensor&>(kStandIn);
 }
 
@@ -189,7 +201,8 @@ size_t Call::axis(size_t i, size_t rank) { return axis_of(integer(i), rank); }
 
 bool resize_tensor(Tensor& t, std::span<const int64_t> sizes, const char** why) {
   *why = nullptr;
-  if (sizes.size() != t.rank) *why = "the result has another rank than its tensor";
+  if (sizes.size() != t.rank)
+    *why = "the result has another rank than its tensor";
   else if (t.dynamism == Dynamism::kStatic && !std::equal(sizes.begin(), sizes.end(), t.sizes.begin()))
     *why = "the result has another shape than its static tensor";
   if (*why) return false;

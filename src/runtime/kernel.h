@@ -38,16 +38,19 @@ class Call {
   size_t size() const { return args_.size(); }
   bool none(size_t i) const { return i >= args_.size() || args_[i]->is_none(); }
 
-  const Tensor& in(size_t i);                    // a tensor to read
-  const Tensor* optional_in(size_t i);           // nullptr for None
-  Tensor& out(size_t i);                         // a tensor to write
+  const Tensor& in(size_t i);           // a tensor to read
+  const Tensor* optional_in(size_t i);  // nullptr for None
+  Tensor& out(size_t i);                // a tensor to write
   int64_t integer(size_t i);
   int64_t integer_or(size_t i, int64_t otherwise) { return none(i) ? otherwise : integer(i); }
   bool boolean(size_t i);
-  double real(size_t i);                         // int, bool or double
+  double real(size_t i);  // int, bool or double
   double real_or(size_t i, double otherwise) { return none(i) ? otherwise : real(i); }
-  const EValue& scalar(size_t i);                // int, bool or double
-  bool is_number(size_t i) const { return i < args_.size() && (args_[i]->tag == Tag::kInt || args_[i]->tag == Tag::kBool || args_[i]->tag == Tag::kDouble); }
+  const EValue& scalar(size_t i);  // int, bool or double
+  bool is_number(size_t i) const {
+    return i < args_.size() &&
+           (args_[i]->tag == Tag::kInt || args_[i]->tag == Tag::kBool || args_[i]->tag == Tag::kDouble);
+  }
   std::string_view text(size_t i);
   // Lists of up to kMaxRank ints, copied; empty for None.
   struct Ints {
@@ -61,15 +64,15 @@ class Call {
   Ints ints(size_t i);
   std::span<const double> doubles(size_t i);
   std::span<const bool> bools(size_t i);
-  size_t list_size(size_t i);                       // of a tensor list; 0 when it is none
-  const Tensor* list_in(size_t i, size_t k);        // nullptr for an absent element
+  size_t list_size(size_t i);                 // of a tensor list; 0 when it is none
+  const Tensor* list_in(size_t i, size_t k);  // nullptr for an absent element
   Tensor& list_out(size_t i, size_t k);
-  EValue& slot(size_t i);                        // the value itself, for the prim operators that write ints
+  EValue& slot(size_t i);  // the value itself, for the prim operators that write ints
   // Axis of a tensor of this rank, negative ones counted from the end. A 0-d tensor has axis 0 and -1.
   size_t axis(size_t i, size_t rank);
   size_t axis_of(int64_t value, size_t rank);
 
-  void reject(std::string_view why);             // notes the first error
+  void reject(std::string_view why);  // notes the first error
   bool bad() const { return !error_.empty(); }
   // kUsage with the reason when a getter failed.
   Result<void> ok() const;

@@ -104,10 +104,10 @@ class MethodImpl final : public Method {
   std::vector<Buffer> extras_;  // tensors without a place in the plan, misaligned constants
   std::vector<Tensor> tensors_;
   std::vector<EValue> values_;
-  std::vector<EValue> initial_;         // values_ as they are when a call begins
-  std::vector<uint32_t> moved_;         // values that a move overwrites
-  std::vector<bool> read_;              // values that some instruction reads
-  std::vector<EValue*> items_, args_;   // storage of lists and of calls' arguments
+  std::vector<EValue> initial_;        // values_ as they are when a call begins
+  std::vector<uint32_t> moved_;        // values that a move overwrites
+  std::vector<bool> read_;             // values that some instruction reads
+  std::vector<EValue*> items_, args_;  // storage of lists and of calls' arguments
   std::vector<double> doubles_;
   std::unique_ptr<bool[]> bools_;
   std::vector<std::unique_ptr<Delegate>> delegates_;
@@ -297,7 +297,7 @@ Result<void> MethodImpl::init_steps() {
   for (const pte::Operator& op : plan_.operators) kernels.push_back(find_kernel(kernel_name(op)));
   std::vector<Delegate*> delegates;
   for (const pte::Delegate& d : plan_.delegates) {
-    EW_ASSIGN(BackendState* backend, program_->backend(d.id));
+    EW_ASSIGN(BackendState * backend, program_->backend(d.id));
     auto loaded = backend->load(program_->program().payloads[d.payload], *program_);
     if (!loaded) return with_note(std::move(loaded.error()), fmt::format("delegate {}", delegates.size()));
     delegates.push_back(loaded->get());
@@ -334,7 +334,8 @@ Result<void> MethodImpl::init_steps() {
         s.kind = Step::Kind::kKernel;
         s.kernel = kernels[static_cast<size_t>(k->op)];
         if (!s.kernel)
-          return fail(Code::kUnsupported, "no kernel for operator '{}'", kernel_name(plan_.operators[static_cast<size_t>(k->op)]));
+          return fail(Code::kUnsupported, "no kernel for operator '{}'",
+                      kernel_name(plan_.operators[static_cast<size_t>(k->op)]));
         take(s, k->args);
         if (s.kernel->scratch) {
           Call call(s.kernel->name, {args_.data() + s.first_arg, s.num_args}, scratch_, program_->pool());
@@ -371,7 +372,8 @@ void MethodImpl::load_initial_data() {
     const auto* t = std::get_if<pte::Tensor>(&v);
     if (!t || !t->allocation) continue;
     const Bytes data = pte::initial_data(program_->program(), *t);
-    if (!data.empty()) std::memcpy(arenas_[t->allocation->memory_id].data() + t->allocation->offset, data.data(), data.size());
+    if (!data.empty())
+      std::memcpy(arenas_[t->allocation->memory_id].data() + t->allocation->offset, data.data(), data.size());
   }
 }
 
@@ -399,19 +401,23 @@ Result<void> MethodImpl::set_input(size_t i, DType dtype, std::span<const int64_
   if (v.tag != Tag::kTensor) return fail(Code::kUsage, "input {} is no tensor", i);
   Tensor& t = *v.tensor;
   if (!t.writable) return fail(Code::kMalformed, "input {} is a constant of the file", i);
-  if (dtype != t.dtype) return fail(Code::kUsage, "input {} is {}, the program wants {}", i, name(dtype), name(t.dtype));
-  if (sizes.size() != t.rank) return fail(Code::kUsage, "input {} has {} dimensions, the program wants {}", i, sizes.size(), t.rank);
+  if (dtype != t.dtype)
+    return fail(Code::kUsage, "input {} is {}, the program wants {}", i, name(dtype), name(t.dtype));
+  if (sizes.size() != t.rank)
+    return fail(Code::kUsage, "input {} has {} dimensions, the program wants {}", i, sizes.size(), t.rank);
   const auto& declared = std::get<pte::Tensor>(plan_.values[static_cast<size_t>(plan_.inputs[i])]).sizes;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    const bool fits = t.dynamism == Dynamism::kStatic ? sizes[d] == declared[d]
-                                                      : sizes[d] >= 0 && (t.dynamism == Dynamism::kUnbound || sizes[d] <= declared[d]);
+    const bool fits = t.dynamism == Dynamism::kStatic
+                          ? sizes[d] == declared[d]
+                          : sizes[d] >= 0 && (t.dynamism == Dynamism::kUnbound || sizes[d] <= declared[d]);
     if (!fits)
       return fail(Code::kUsage, "input {}: dimension {} is {}, the program wants {}{}", i, d, sizes[d],
                   t.dynamism == Dynamism::kStatic ? "" : "at most ", declared[d]);
   }
   const char* why;
   if (!resize_tensor(t, sizes, &why)) return fail(Code::kUsage, "input {}: {}", i, why);
-  if (data.size() != t.bytes()) return fail(Code::kUsage, "input {}: {} bytes of data for {}", i, data.size(), t.bytes());
+  if (data.size() != t.bytes())
+    return fail(Code::kUsage, "input {}: {} bytes of data for {}", i, data.size(), t.bytes());
   if (t.contiguous()) {
     if (!data.empty()) std::memcpy(t.data, data.data(), data.size());
     return {};
@@ -475,9 +481,12 @@ Result<void> MethodImpl::execute() {
       case Step::Kind::kJumpFalse: {
         const EValue& c = values_[s.from];
         bool go = false;
-        if (c.tag == Tag::kBool) go = c.b;
-        else if (c.tag == Tag::kTensor && c.tensor->dtype == DType::b8 && c.tensor->numel() == 1) go = *c.tensor->as<uint8_t>() != 0;
-        else return fail(Code::kMalformed, "instruction {}: the condition of a jump is no bool", at);
+        if (c.tag == Tag::kBool)
+          go = c.b;
+        else if (c.tag == Tag::kTensor && c.tensor->dtype == DType::b8 && c.tensor->numel() == 1)
+          go = *c.tensor->as<uint8_t>() != 0;
+        else
+          return fail(Code::kMalformed, "instruction {}: the condition of a jump is no bool", at);
         if (!go) at = s.to - size_t{1};
         break;
       }

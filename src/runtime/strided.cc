@@ -31,7 +31,8 @@ void plane(std::byte* dst, const std::byte* src, const Dim& outer, const Dim& in
   constexpr int64_t kTile = 16;
   if (outer.src != 1 || inner.src == 1) {
     for (int64_t i = 0; i < outer.size; ++i)
-      run<T>(dst + i * outer.dst * static_cast<int64_t>(sizeof(T)), src + i * outer.src * static_cast<int64_t>(sizeof(T)), inner);
+      run<T>(dst + i * outer.dst * static_cast<int64_t>(sizeof(T)),
+             src + i * outer.src * static_cast<int64_t>(sizeof(T)), inner);
     return;
   }
   T* to = reinterpret_cast<T*>(dst);
@@ -39,7 +40,8 @@ void plane(std::byte* dst, const std::byte* src, const Dim& outer, const Dim& in
   for (int64_t i0 = 0; i0 < outer.size; i0 += kTile)
     for (int64_t j0 = 0; j0 < inner.size; j0 += kTile)
       for (int64_t i = i0; i < std::min(i0 + kTile, outer.size); ++i)
-        for (int64_t j = j0; j < std::min(j0 + kTile, inner.size); ++j) to[i * outer.dst + j * inner.dst] = from[i * outer.src + j * inner.src];
+        for (int64_t j = j0; j < std::min(j0 + kTile, inner.size); ++j)
+          to[i * outer.dst + j * inner.dst] = from[i * outer.src + j * inner.src];
 }
 
 struct Item16 {

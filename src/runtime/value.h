@@ -22,12 +22,12 @@ struct Tensor {
   DType dtype = DType::f32;
   uint8_t rank = 0;
   Dynamism dynamism = Dynamism::kStatic;
-  bool writable = false;                       // false for constants, which lie in the mapped file
-  std::array<uint8_t, kMaxRank> order{};       // dimensions from outermost to innermost in memory
+  bool writable = false;                  // false for constants, which lie in the mapped file
+  std::array<uint8_t, kMaxRank> order{};  // dimensions from outermost to innermost in memory
   std::array<int64_t, kMaxRank> sizes{};
-  std::array<int64_t, kMaxRank> strides{};     // in elements
+  std::array<int64_t, kMaxRank> strides{};  // in elements
   std::byte* data = nullptr;
-  uint64_t capacity = 0;                       // bytes at data
+  uint64_t capacity = 0;  // bytes at data
 
   std::span<const int64_t> shape() const { return {sizes.data(), rank}; }
   int64_t numel() const {
@@ -49,10 +49,23 @@ struct Tensor {
     }
   }
   template <class T>
-  T* as() const { return reinterpret_cast<T*>(data); }
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
 };
 
-enum class Tag : uint8_t { kNone, kInt, kBool, kDouble, kTensor, kString, kIntList, kDoubleList, kBoolList, kTensorList };
+enum class Tag : uint8_t {
+  kNone,
+  kInt,
+  kBool,
+  kDouble,
+  kTensor,
+  kString,
+  kIntList,
+  kDoubleList,
+  kBoolList,
+  kTensorList
+};
 
 // A tagged value. Lists point to storage that the method owns: int and tensor lists to the values they are made of
 // (a tensor list element with Tag::kNone stands for an absent tensor).

@@ -8,7 +8,6 @@
 #include "format/safetensors.h"
 #include "ir/text.h"
 #include "ops/verify.h"
-#include "ops/verify.h"
 #include "session/convert.h"
 #include "session/source.h"
 
@@ -35,8 +34,8 @@ Result<std::string> read_text(const std::string& path) {
 
 }  // namespace
 
-Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output, const std::string& model,
-                                           const driver::CompileOptions& o) {
+Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output,
+                                           const std::string& model, const driver::CompileOptions& o) {
   EW_TRY(expect_passes(o.disabled));
   if (o.progress) o.progress("reading");
   const auto start = std::chrono::steady_clock::now();
@@ -60,7 +59,8 @@ Result<driver::CompileReport> explain(const std::string& input, const std::strin
   return std::move(compiled->report);
 }
 
-Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& names, passes::Verify verify) {
+Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& names,
+                                  passes::Verify verify) {
   EW_TRY(expect_passes(names));
   EW_ASSIGN(const std::string text, read_text(path));
   ir::ParseContext context = ops::parse_context();
@@ -88,7 +88,8 @@ Result<std::string> optimize_text(const std::string& path, const std::vector<std
   const auto done = passes::run_passes(p, names, {.verify = verify, .disabled = {}, .after = {}}, log);
   if (!done) return with_note(done.error(), path);
   for (const passes::Event& e : log.events)
-    if (e.fault) return fail(Code::kInternal, "{}: pass {} at {}: {}; the rewrite was undone", path, e.pass, e.node, e.reason);
+    if (e.fault)
+      return fail(Code::kInternal, "{}: pass {} at {}: {}; the rewrite was undone", path, e.pass, e.node, e.reason);
   return ir::print(*p.graph, {.ranges = &p.ranges});
 }
 

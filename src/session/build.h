@@ -7,8 +7,8 @@ namespace edgewright::session {
 
 // Compiles `input` (all its methods, or the model named) into `output`, all or nothing. Errors name the file: those of reading
 // and of driver::compile; kUsage for an unknown pass among the disabled, and for an output that cannot be written.
-Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output, const std::string& model,
-                                           const driver::CompileOptions& o);
+Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output,
+                                           const std::string& model, const driver::CompileOptions& o);
 
 // What compiling one method would do, without writing anything. The same errors.
 Result<driver::CompileReport> explain(const std::string& input, const std::string& model, const std::string& method,
@@ -16,6 +16,7 @@ Result<driver::CompileReport> explain(const std::string& input, const std::strin
 
 // Runs passes over a graph in text form ("-": standard input; @names stand in GRAPH.safetensors beside GRAPH.ir) and prints
 // it. Errors: kMalformed with line and column, kUsage for an unknown pass, kInternal where a rewrite fails its check.
-Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& passes, passes::Verify verify);
+Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& passes,
+                                  passes::Verify verify);
 
 }  // namespace edgewright::session

@@ -27,7 +27,8 @@ Result<std::map<size_t, Value>> place_expected(const Signature& s, const std::ve
     given.by_number[next++] = std::move(t);
   }
   for (const auto& [i, v] : given.by_number) {
-    if (i >= s.outputs.size()) return fail(Code::kUsage, "output {} is expected, the program returns {}", i, s.outputs.size());
+    if (i >= s.outputs.size())
+      return fail(Code::kUsage, "output {} is expected, the program returns {}", i, s.outputs.size());
     if (s.outputs[i].kind != LeafKind::kTensor)
       return fail(Code::kUsage, "a tensor is expected as output {}, which is {}", i, s.outputs[i].str());
   }
@@ -86,9 +87,11 @@ Result<std::vector<Value>> invent_inputs(const Signature& s, uint64_t seed) {
   return all;
 }
 
-Result<std::vector<CallInputs>> gather(const Signature& s, const CallFiles& files, const std::optional<std::vector<Value>>& samples) {
+Result<std::vector<CallInputs>> gather(const Signature& s, const CallFiles& files,
+                                       const std::optional<std::vector<Value>>& samples) {
   if (!files.expected.empty() && files.expected.size() != std::max<size_t>(files.inputs.size(), 1))
-    return fail(Code::kUsage, "{} calls, but --expect is given {} times", std::max<size_t>(files.inputs.size(), 1), files.expected.size());
+    return fail(Code::kUsage, "{} calls, but --expect is given {} times", std::max<size_t>(files.inputs.size(), 1),
+                files.expected.size());
   Inputs scalars;
   for (const std::string& text : files.scalars) EW_TRY(add_scalar(scalars, text));
   std::vector<CallInputs> calls;
@@ -96,7 +99,9 @@ Result<std::vector<CallInputs>> gather(const Signature& s, const CallFiles& file
     EW_ASSIGN(Inputs given, read_inputs(one));
     given.by_key = scalars.by_key;
     auto placed = place(s, given);
-    if (!placed) return one.empty() ? Result<std::vector<CallInputs>>(std::unexpected(std::move(placed.error()))) : with_note(std::move(placed.error()), file_list(one));
+    if (!placed)
+      return one.empty() ? Result<std::vector<CallInputs>>(std::unexpected(std::move(placed.error())))
+                         : with_note(std::move(placed.error()), file_list(one));
     calls.push_back({std::move(*placed), std::nullopt});
   }
   if (files.inputs.empty()) {

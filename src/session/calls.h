@@ -27,7 +27,8 @@ struct CallInputs {
 // Successive calls on one loaded method. Without input files: one call with `samples`, else with nothing but scalars where
 // the program takes no tensors. Errors: those of read_inputs and place, with the file; kUsage where the numbers of files
 // disagree or inputs are missing.
-Result<std::vector<CallInputs>> gather(const Signature& s, const CallFiles& files, const std::optional<std::vector<Value>>& samples);
+Result<std::vector<CallInputs>> gather(const Signature& s, const CallFiles& files,
+                                       const std::optional<std::vector<Value>>& samples);
 
 // Inputs made up: zeros for integers and bools, floats of a normal distribution of deviation 0.5, the same for the same seed;
 // symbols at a small size within their ranges, bounds of a .pte at their greatest.

@@ -14,7 +14,9 @@ namespace edgewright::session {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 // A result of a node of the original program.
 struct Observed {
@@ -25,9 +27,14 @@ struct Observed {
 
 class Checker {
  public:
-  Checker(const ir::Program& original, const ir::Program& compiled, const driver::CompileOptions& compile, int threads, const Tolerance& tolerance,
-          const Progress& progress)
-      : program_(original), compiled_(compiled), compile_(compile), threads_(threads), tolerance_(tolerance), progress_(progress) {}
+  Checker(const ir::Program& original, const ir::Program& compiled, const driver::CompileOptions& compile, int threads,
+          const Tolerance& tolerance, const Progress& progress)
+      : program_(original),
+        compiled_(compiled),
+        compile_(compile),
+        threads_(threads),
+        tolerance_(tolerance),
+        progress_(progress) {}
 
   Result<CheckResult> run(const std::vector<CallInputs>& calls) {
     const Signature s = signature_of(program_);
@@ -50,7 +57,9 @@ class Checker {
       r.interpret_ms += since(interpret_start);
       compare_call(c, s, calls[c], compiled, interpreted, r);
     }
-    const auto parted = std::find_if(r.outputs.begin(), r.outputs.end(), [](const OutputCheck& o) { return o.compiled_interpreter && !o.compiled_interpreter->agree; });
+    const auto parted = std::find_if(r.outputs.begin(), r.outputs.end(), [](const OutputCheck& o) {
+      return o.compiled_interpreter && !o.compiled_interpreter->agree;
+    });
     if (parted == r.outputs.end()) return r;
     progress_("looking for the first node that differs");
     find_first(calls, parted->call, r);
@@ -58,7 +67,8 @@ class Checker {
   }
 
  private:
-  Result<std::vector<Value>> interpret(const std::vector<Value>& inputs, interp::State& state, std::vector<Observed>* observed) const {
+  Result<std::vector<Value>> interpret(const std::vector<Value>& inputs, interp::State& state,
+                                       std::vector<Observed>* observed) const {
     std::vector<interp::Datum> leaves;
     for (const Value& v : inputs) leaves.push_back(to_datum(v));
     interp::Options o;
@@ -95,7 +105,8 @@ class Checker {
         o.type = describe(compiled[i]);
       }
       o.compiled_interpreter = compare(compiled[i], interpreted[i], tolerance_);
-      if (const auto e = expected.find(i); e != expected.end()) o.interpreter_expected = compare(interpreted[i], e->second, tolerance_);
+      if (const auto e = expected.find(i); e != expected.end())
+        o.interpreter_expected = compare(interpreted[i], e->second, tolerance_);
       r.outputs.push_back(std::move(o));
     }
   }
@@ -126,10 +137,14 @@ class Checker {
         lo = middle + 1;
       }
     }
-    if (!r.first) r.no_first = "no single node leaves its bound when its value is looked at: the difference arises where nodes are computed together";
+    if (!r.first)
+      r.no_first =
+          "no single node leaves its bound when its value is looked at: the difference arises where nodes are computed "
+          "together";
   }
 
-  std::optional<FirstDifference> first_of(const std::vector<CallInputs>& calls, size_t call, const std::vector<Observed>& observed,
+  std::optional<FirstDifference> first_of(const std::vector<CallInputs>& calls, size_t call,
+                                          const std::vector<Observed>& observed,
                                           const std::vector<std::string>& names) const {
     driver::CompileOptions o = compile_;
     o.expose = names;
@@ -151,7 +166,8 @@ class Checker {
       Measure m = compare(*it->second, value.value, scaled(value.value));
       if (m.agree) continue;
       const ir::Origin origin = value.node->origin ? *value.node->origin : ir::Origin();
-      return FirstDifference{origin.name.empty() ? value.name : origin.name, value.node->name(), origin.module_path, origin.stack_trace, std::move(m)};
+      return FirstDifference{origin.name.empty() ? value.name : origin.name, value.node->name(), origin.module_path,
+                             origin.stack_trace, std::move(m)};
     }
     return std::nullopt;
   }
@@ -175,13 +191,14 @@ class Checker {
 
 }  // namespace
 
-Result<CheckResult> check_program(const ir::Program& original, const ir::Program& compiled, const std::vector<CallInputs>& calls,
-                                  const driver::CompileOptions& compile, int threads, const Tolerance& tolerance, const Progress& progress) {
+Result<CheckResult> check_program(const ir::Program& original, const ir::Program& compiled,
+                                  const std::vector<CallInputs>& calls, const driver::CompileOptions& compile,
+                                  int threads, const Tolerance& tolerance, const Progress& progress) {
   return Checker(original, compiled, compile, threads, tolerance, progress).run(calls);
 }
 
-Result<CheckResult> check(const std::string& path, const Options& options, const CallFiles& files, const Tolerance& tolerance,
-                          const Progress& progress) {
+Result<CheckResult> check(const std::string& path, const Options& options, const CallFiles& files,
+                          const Tolerance& tolerance, const Progress& progress) {
   progress("reading " + path);
   EW_ASSIGN(const Source source, open_pt2(path, options.model));
   EW_ASSIGN(const ir::Program* program, find_method(source, options.method));
@@ -193,7 +210,8 @@ Result<CheckResult> check(const std::string& path, const Options& options, const
   const driver::CompileOptions compile = options.compile ? *options.compile : driver::CompileOptions();
   auto r = check_program(*program, *program, *calls, compile, options.threads, tolerance, progress);
   if (!r) return with_note(std::move(r.error()), path);
-  r->invented = files.inputs.empty() && !samples && std::any_of(s.inputs.begin(), s.inputs.end(), [](const LeafSpec& l) { return !l.may_be_omitted; });
+  r->invented = files.inputs.empty() && !samples &&
+                std::any_of(s.inputs.begin(), s.inputs.end(), [](const LeafSpec& l) { return !l.may_be_omitted; });
   return r;
 }
 

@@ -18,7 +18,8 @@ struct Measure {
   double max_abs = 0, max_rel = 0;  // over elements that are finite on both sides
   double sqnr_db = 0;               // infinite where they are the same
   int64_t differing = 0;            // elements outside the bound
-  std::string problem;              // "f32[2] against f32[3]", "1 of 6 differ, first at [0,1]: 1.5 against 2"; empty where they agree
+  std::string
+      problem;  // "f32[2] against f32[3]", "1 of 6 differ, first at [0,1]: 1.5 against 2"; empty where they agree
 };
 // Floating-point tensors by tolerance, all other leaves exactly.
 Measure compare(const Value& a, const Value& b, const Tolerance& t);
@@ -48,13 +49,14 @@ struct CheckResult {
 };
 
 // Compiles, runs the calls on both sides with state carried over, compares. Errors: what stops one side from running at all.
-Result<CheckResult> check(const std::string& path, const Options& options, const CallFiles& files, const Tolerance& tolerance,
-                          const Progress& progress);
+Result<CheckResult> check(const std::string& path, const Options& options, const CallFiles& files,
+                          const Tolerance& tolerance, const Progress& progress);
 
 // The same for a program in memory: `original` is interpreted, `compiled` (which is left as it is) compiled. They differ only
 // where a fault is to be found.
-Result<CheckResult> check_program(const ir::Program& original, const ir::Program& compiled, const std::vector<CallInputs>& calls,
-                                  const driver::CompileOptions& compile, int threads, const Tolerance& tolerance, const Progress& progress);
+Result<CheckResult> check_program(const ir::Program& original, const ir::Program& compiled,
+                                  const std::vector<CallInputs>& calls, const driver::CompileOptions& compile,
+                                  int threads, const Tolerance& tolerance, const Progress& progress);
 
 // The outputs of one run held against what is expected of them: tensors only.
 std::vector<OutputCheck> compare_expected(size_t call, const Signature& s, const std::vector<Value>& outputs,

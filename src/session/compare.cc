@@ -1,8 +1,9 @@
 // src/session/compare.cc - leaves held against one another.
+#include "interp/compare.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "interp/compare.h"
 #include "session/check.h"
 #include "session/convert.h"
 

@@ -8,10 +8,12 @@
 
 namespace edgewright::session {
 
-Result<RunResult> execute(const std::string& path, const Options& options, const CallFiles& files, const Tolerance& tolerance,
-                          const std::vector<std::string>& output_files, const Progress& progress) {
+Result<RunResult> execute(const std::string& path, const Options& options, const CallFiles& files,
+                          const Tolerance& tolerance, const std::vector<std::string>& output_files,
+                          const Progress& progress) {
   if (!output_files.empty() && output_files.size() != std::max<size_t>(files.inputs.size(), 1))
-    return fail(Code::kUsage, "{} calls, but -o is given {} times", std::max<size_t>(files.inputs.size(), 1), output_files.size());
+    return fail(Code::kUsage, "{} calls, but -o is given {} times", std::max<size_t>(files.inputs.size(), 1),
+                output_files.size());
   progress("loading");
   RunResult r;
   EW_ASSIGN(const auto model, load(path, options));

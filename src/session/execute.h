@@ -17,8 +17,9 @@ struct RunResult {
 
 // Loads, runs the calls in order on one method, compares with what is expected, writes `output_files` (one per call, or none),
 // also where something differs. Errors: those of Model::load, gather, run and write_outputs.
-Result<RunResult> execute(const std::string& path, const Options& options, const CallFiles& files, const Tolerance& tolerance,
-                          const std::vector<std::string>& output_files, const Progress& progress);
+Result<RunResult> execute(const std::string& path, const Options& options, const CallFiles& files,
+                          const Tolerance& tolerance, const std::vector<std::string>& output_files,
+                          const Progress& progress);
 
 // Element `i` in C order; floats, ints and bools only.
 double element_f(const HostTensor& t, int64_t i);

@@ -29,8 +29,9 @@ class Counter {
 };
 
 const char* name_of(xnn::Datatype t) {
-  static constexpr const char* kNames[] = {"invalid", "f32",    "f16",    "qint8",  "quint8", "qint32", "qcint8", "qcint32",
-                                           "qcint4",  "qdint8", "qbint4", "qpint8", "i32",    "pfp32",  "bf16"};
+  static constexpr const char* kNames[] = {"invalid", "f32",    "f16",     "qint8",  "quint8",
+                                           "qint32",  "qcint8", "qcint32", "qcint4", "qdint8",
+                                           "qbint4",  "qpint8", "i32",     "pfp32",  "bf16"};
   const auto i = static_cast<size_t>(t);
   return i < std::size(kNames) ? kNames[i] : "?";
 }
@@ -50,7 +51,8 @@ class XnnPrinter {
       out.push_back(fmt::format("%{}", id));
       types.push_back(type(id));
     }
-    return fmt::format("{} = {}({}){} : {}", fmt::join(out, ", "), xnn::name(n.kind), fmt::join(in, ", "), details(n), fmt::join(types, ", "));
+    return fmt::format("{} = {}({}){} : {}", fmt::join(out, ", "), xnn::name(n.kind), fmt::join(in, ", "), details(n),
+                       fmt::join(types, ", "));
   }
 
  private:
@@ -75,7 +77,12 @@ class XnnPrinter {
     };
     const xnn::ConvParams& c = n.conv;
     switch (n.kind) {
-      case kConv2d: case kDepthwiseConv2d: case kConvTranspose2d: case kMaxPooling2d: case kAvgPooling2d: case kArgMaxPooling2d:
+      case kConv2d:
+      case kDepthwiseConv2d:
+      case kConvTranspose2d:
+      case kMaxPooling2d:
+      case kAvgPooling2d:
+      case kArgMaxPooling2d:
         add("kernel {}x{}", c.kernel_height, c.kernel_width);
         if (c.stride_height != 1 || c.stride_width != 1) add("stride {}x{}", c.stride_height, c.stride_width);
         if (c.dilation_height > 1 || c.dilation_width > 1) add("dilation {}x{}", c.dilation_height, c.dilation_width);
@@ -86,10 +93,16 @@ class XnnPrinter {
       case kStaticTranspose: add("perm [{}]", fmt::join(n.dims, ",")); break;
       case kStaticReshape: add("shape [{}]", fmt::join(n.dims, ",")); break;
       case kStaticSlice: add("from [{}] sizes [{}]", fmt::join(n.dims, ","), fmt::join(n.dims2, ",")); break;
-      case kStaticConstantPad: add("before [{}] after [{}] value {}", fmt::join(n.dims, ","), fmt::join(n.dims2, ","), n.value); break;
+      case kStaticConstantPad:
+        add("before [{}] after [{}] value {}", fmt::join(n.dims, ","), fmt::join(n.dims2, ","), n.value);
+        break;
       case kStaticResizeBilinear2d: add("to [{}]", fmt::join(n.dims, ",")); break;
-      case kLeakyRelu: case kElu: add("{}", n.value); break;
-      case kConcatenate2: case kConcatenate3: case kConcatenate4: case kConcatenate5: add("axis {}", static_cast<int32_t>(n.axis)); break;
+      case kLeakyRelu:
+      case kElu: add("{}", n.value); break;
+      case kConcatenate2:
+      case kConcatenate3:
+      case kConcatenate4:
+      case kConcatenate5: add("axis {}", static_cast<int32_t>(n.axis)); break;
       default: break;
     }
     if (n.output_min_max) add("clamp [{}, {}]", (*n.output_min_max)[0], (*n.output_min_max)[1]);

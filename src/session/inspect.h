@@ -21,20 +21,20 @@ struct DelegateInfo {
 
 struct MethodInfo {
   Signature signature;
-  std::string in_spec, out_spec;      // how the containers of inputs and outputs were encoded
-  std::vector<OpCount> ops;           // most frequent first; of a .pte: kernels, delegate calls and other instructions
+  std::string in_spec, out_spec;  // how the containers of inputs and outputs were encoded
+  std::vector<OpCount> ops;       // most frequent first; of a .pte: kernels, delegate calls and other instructions
   size_t mutable_buffers = 0;
-  std::vector<int64_t> arena;         // of a .pte: bytes of each planned buffer
+  std::vector<int64_t> arena;  // of a .pte: bytes of each planned buffer
   std::vector<DelegateInfo> delegates;
-  std::string graph;                  // of a .pt2, in text form, where asked for
+  std::string graph;  // of a .pt2, in text form, where asked for
 };
 
 struct Inspection {
   std::string kind;  // "pt2" or "pte"
   uint64_t file_bytes = 0;
-  std::string torch_version;        // of a .pt2
+  std::string torch_version;  // of a .pt2
   bool has_sample_inputs = false;
-  size_t constants = 0;             // tensors of a .pt2, blobs of a .pte; shared ones once
+  size_t constants = 0;  // tensors of a .pt2, blobs of a .pte; shared ones once
   uint64_t constant_bytes = 0;
   std::vector<MethodInfo> methods;
 };

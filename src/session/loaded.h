@@ -18,7 +18,8 @@ class Loaded : public Model {
 
 // Compiles the program in memory (rewriting it) and loads it. Errors: those of driver::compile; kInternal where the runtime
 // does not take what was compiled.
-Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driver::CompileOptions& compile, int threads);
+Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driver::CompileOptions& compile,
+                                                 int threads);
 // Model::load with the wider type.
 Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& options);
 

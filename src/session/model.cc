@@ -66,9 +66,12 @@ class LoadedModel final : public Loaded {
   // The compiled file takes and returns what the program does, leaf by leaf.
   Result<void> expect_same_leaves() const {
     const size_t extra = report_ ? report_->exposed.size() : 0;
-    if (method_->num_inputs() == signature_.inputs.size() && method_->num_outputs() == signature_.outputs.size() + extra) return {};
-    return fail(Code::kInternal, "the compiled file has {} inputs and {} outputs, the program {} and {}", method_->num_inputs(),
-                method_->num_outputs(), signature_.inputs.size(), signature_.outputs.size() + extra);
+    if (method_->num_inputs() == signature_.inputs.size() &&
+        method_->num_outputs() == signature_.outputs.size() + extra)
+      return {};
+    return fail(Code::kInternal, "the compiled file has {} inputs and {} outputs, the program {} and {}",
+                method_->num_inputs(), method_->num_outputs(), signature_.inputs.size(),
+                signature_.outputs.size() + extra);
   }
 
  private:
@@ -76,7 +79,8 @@ class LoadedModel final : public Loaded {
     if (const HostTensor* t = tensor_of(v)) return method_->set_input(i, *t);
     const runtime::Tag tag = method_->input_info(i).tag;
     if (const auto* n = std::get_if<int64_t>(&v))
-      return tag == runtime::Tag::kDouble ? method_->set_input_double(i, static_cast<double>(*n)) : method_->set_input_int(i, *n);
+      return tag == runtime::Tag::kDouble ? method_->set_input_double(i, static_cast<double>(*n))
+                                          : method_->set_input_int(i, *n);
     if (const auto* f = std::get_if<double>(&v)) return method_->set_input_double(i, *f);
     if (const auto* b = std::get_if<bool>(&v)) return method_->set_input_bool(i, *b);
     return {};
@@ -112,7 +116,8 @@ Result<std::unique_ptr<Loaded>> load_pte(const std::shared_ptr<const MappedFile>
 
 }  // namespace
 
-Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driver::CompileOptions& compile, int threads) {
+Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driver::CompileOptions& compile,
+                                                 int threads) {
   auto model = std::make_unique<LoadedModel>();
   model->signature_ = signature_of(program);
   if (program.sample_inputs) model->samples_ = to_values(*program.sample_inputs);
@@ -143,7 +148,8 @@ Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& opt
   }
   EW_ASSIGN(const Source source, open_pt2(path, options.model));
   EW_ASSIGN(const ir::Program* program, find_method(source, options.method));
-  auto model = compile_and_load(clone(*program), options.compile ? *options.compile : driver::CompileOptions(), options.threads);
+  auto model =
+      compile_and_load(clone(*program), options.compile ? *options.compile : driver::CompileOptions(), options.threads);
   return model ? std::move(model) : with_note(std::move(model.error()), path);
 }
 

@@ -20,9 +20,9 @@ struct CompileReport;
 namespace edgewright::session {
 
 struct Options {
-  int threads = 1;     // 0: as many as the machine has
-  std::string model;   // which model of an archive that holds several; empty: the only one
-  std::string method;  // empty: the first
+  int threads = 1;                                  // 0: as many as the machine has
+  std::string model;                                // which model of an archive that holds several; empty: the only one
+  std::string method;                               // empty: the first
   const driver::CompileOptions* compile = nullptr;  // for a .pt2; null: the defaults. Not kept.
 };
 

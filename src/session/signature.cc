@@ -46,7 +46,7 @@ void set_type(LeafSpec& leaf, const ir::Type& t) {
     return;
   }
   const auto& scalar = std::get<ir::ScalarType>(t);
-  leaf.kind = scalar.kind == ir::ScalarKind::kInt    ? LeafKind::kInt
+  leaf.kind = scalar.kind == ir::ScalarKind::kInt     ? LeafKind::kInt
               : scalar.kind == ir::ScalarKind::kFloat ? LeafKind::kFloat
                                                       : LeafKind::kBool;
   leaf.expr = scalar.expr;
@@ -176,7 +176,8 @@ Signature signature_of(const pte::Plan& plan) {
   s.method = plan.name;
   const auto leaves = [&](const std::vector<int32_t>& indices, char side, std::vector<LeafSpec>& into) {
     for (size_t i = 0; i < indices.size(); ++i)
-      into.push_back(std::visit(LeafReader{s, fmt::format("{}{}", side, i)}, plan.values[static_cast<size_t>(indices[i])]));
+      into.push_back(
+          std::visit(LeafReader{s, fmt::format("{}{}", side, i)}, plan.values[static_cast<size_t>(indices[i])]));
   };
   leaves(plan.inputs, 'i', s.inputs);
   leaves(plan.outputs, 'o', s.outputs);
@@ -192,9 +193,11 @@ Result<ir::SymbolValues> check(const Signature& s, const std::vector<Value>& inp
     const Value& v = inputs[i];
     if (spec.fixed) {
       if (!same(*spec.fixed, v))
-        return fail(Code::kUsage, "{} was fixed to {} by the export, {} is given", label(s, i), describe(*spec.fixed), describe(v));
+        return fail(Code::kUsage, "{} was fixed to {} by the export, {} is given", label(s, i), describe(*spec.fixed),
+                    describe(v));
     } else if (!spec.may_be_omitted || !std::holds_alternative<std::monostate>(v)) {
-      if (kind_of(v) != spec.kind) return fail(Code::kUsage, "{} is {}, {} is given", label(s, i), name_of(spec.kind), describe(v));
+      if (kind_of(v) != spec.kind)
+        return fail(Code::kUsage, "{} is {}, {} is given", label(s, i), name_of(spec.kind), describe(v));
       if (spec.kind != LeafKind::kString) EW_TRY(symbols.bind(type_of(spec), outline(v), label(s, i), Code::kUsage));
     }
   }
@@ -212,7 +215,8 @@ Result<std::vector<Value>> place(const Signature& s, const Inputs& given) {
   size_t next = 0;
   for (const HostTensor& t : given.in_order) {
     while (next < leaves.size() && s.inputs[next].kind != LeafKind::kTensor) ++next;
-    if (next == leaves.size()) return fail(Code::kUsage, "{} tensors are given, more than the program takes", given.in_order.size());
+    if (next == leaves.size())
+      return fail(Code::kUsage, "{} tensors are given, more than the program takes", given.in_order.size());
     leaves[next++] = t;
   }
   for (const auto& [key, v] : given.by_key) {
@@ -225,7 +229,8 @@ Result<std::vector<Value>> place(const Signature& s, const Inputs& given) {
     if (at >= leaves.size()) return fail(Code::kUsage, "--input {}: there is no such input", key);
     if (leaves[at]) return fail(Code::kUsage, "--input {}: {} is given already", key, label(s, at));
     const LeafKind want = s.inputs[at].kind;
-    if (want == LeafKind::kTensor) return fail(Code::kUsage, "--input {}: {} is a tensor; give it by --inputs", key, label(s, at));
+    if (want == LeafKind::kTensor)
+      return fail(Code::kUsage, "--input {}: {} is a tensor; give it by --inputs", key, label(s, at));
     const auto* i = std::get_if<int64_t>(&v);
     leaves[at] = want == LeafKind::kFloat && i ? Value(static_cast<double>(*i)) : v;
   }

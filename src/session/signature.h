@@ -19,12 +19,12 @@ enum class LeafKind : uint8_t { kTensor, kInt, kFloat, kBool, kString, kNone };
 struct LeafSpec {
   std::string name;  // the exporter's; empty for a .pte
   LeafKind kind = LeafKind::kTensor;
-  DType dtype = DType::f32;      // of a tensor
-  ir::Shape shape;               // of a tensor; symbols have the signature's ranges
-  std::optional<ir::Dim> expr;   // what is known of an int
-  std::optional<Value> fixed;    // the export fixed it to this value
-  bool may_be_omitted = false;   // fixed, or kept as it is in the file
-  std::string str() const;       // "f32[2,s0]", "int", "3 (fixed)"
+  DType dtype = DType::f32;     // of a tensor
+  ir::Shape shape;              // of a tensor; symbols have the signature's ranges
+  std::optional<ir::Dim> expr;  // what is known of an int
+  std::optional<Value> fixed;   // the export fixed it to this value
+  bool may_be_omitted = false;  // fixed, or kept as it is in the file
+  std::string str() const;      // "f32[2,s0]", "int", "3 (fixed)"
 };
 
 struct Signature {

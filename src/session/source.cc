@@ -10,7 +10,8 @@ Result<FileKind> kind_of_file(const MappedFile& file) {
   const auto bytes = file.bytes();
   if (bytes.size() >= 2 && bytes[0] == std::byte{'P'} && bytes[1] == std::byte{'K'}) return FileKind::kPt2;
   if (pte::looks_like_pte(bytes)) return FileKind::kPte;
-  return fail(Code::kMalformed, "{}: neither a .pt2 (a zip archive) nor a .pte{}", file.path(), bytes.empty() ? ": it is empty" : "");
+  return fail(Code::kMalformed, "{}: neither a .pt2 (a zip archive) nor a .pte{}", file.path(),
+              bytes.empty() ? ": it is empty" : "");
 }
 
 Result<Source> open_pt2(const std::string& path, const std::string& model) {
@@ -19,7 +20,8 @@ Result<Source> open_pt2(const std::string& path, const std::string& model) {
   {
     EW_ASSIGN(const auto file, MappedFile::open(path));
     EW_ASSIGN(const FileKind kind, kind_of_file(*file));
-    if (kind != FileKind::kPt2) return fail(Code::kUsage, "{}: a compiled program (.pte), where a .pt2 is wanted", path);
+    if (kind != FileKind::kPt2)
+      return fail(Code::kUsage, "{}: a compiled program (.pte), where a .pt2 is wanted", path);
   }
   EW_ASSIGN(s.programs, read::read_pt2(path, {.model = model}));
   if (s.programs.empty()) return fail(Code::kMalformed, "{}: it holds no program", path);

@@ -49,7 +49,8 @@ Result<Inputs> read_leaves(const std::vector<std::string>& files) {
     switch (kind_of(path)) {
       case Kind::kSafetensors: {
         if (files.size() > 1)
-          return fail(Code::kUsage, "{}: one call takes one .safetensors file; repeat the option for further calls", path);
+          return fail(Code::kUsage, "{}: one call takes one .safetensors file; repeat the option for further calls",
+                      path);
         EW_ASSIGN(auto tensors, safetensors::read(path));
         for (NamedTensor& t : tensors) {
           const auto number = whole_number<size_t>(t.name);
@@ -85,7 +86,9 @@ Value i64(std::vector<int64_t> sizes, const std::vector<int64_t>& data) {
 std::string describe(const Value& v) {
   struct {
     std::string operator()(std::monostate) const { return "None"; }
-    std::string operator()(const HostTensor& t) const { return fmt::format("{}[{}]", name(t.dtype), fmt::join(t.sizes, ",")); }
+    std::string operator()(const HostTensor& t) const {
+      return fmt::format("{}[{}]", name(t.dtype), fmt::join(t.sizes, ","));
+    }
     std::string operator()(int64_t i) const { return fmt::format("{}", i); }
     std::string operator()(double f) const { return fmt::format("{:#}", f); }
     std::string operator()(bool b) const { return b ? "True" : "False"; }
@@ -112,8 +115,8 @@ Result<void> write_outputs(const std::string& path, const std::vector<Value>& ou
     case Kind::kSafetensors: return safetensors::write(path, tensors);
     case Kind::kNpy:
       if (tensors.size() != 1)
-        return fail(Code::kUsage, "{}: a .npy file holds one tensor, the program returns {}; write a .safetensors file", path,
-                    tensors.size());
+        return fail(Code::kUsage, "{}: a .npy file holds one tensor, the program returns {}; write a .safetensors file",
+                    path, tensors.size());
       return npy::write(path, tensors[0].tensor);
     case Kind::kOther: return fail(Code::kUsage, "{}: outputs are written as .safetensors or .npy", path);
   }

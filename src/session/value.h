@@ -27,8 +27,8 @@ std::string describe(const Value& v);
 // What one call is given: leaves by their number in flattened pytree order, and those that only the signature can place.
 struct Inputs {
   std::map<size_t, Value> by_number;
-  std::vector<HostTensor> in_order;          // of .npy files: the tensor leaves, first to last
-  std::map<std::string, Value> by_key;       // --input K=VALUE: a leaf's number or name
+  std::vector<HostTensor> in_order;     // of .npy files: the tensor leaves, first to last
+  std::map<std::string, Value> by_key;  // --input K=VALUE: a leaf's number or name
 };
 
 // Reads the files of one call: one .safetensors whose keys are leaf numbers, or .npy files, one per tensor leaf.

@@ -94,7 +94,8 @@ class PlanWriter {
       if (v->kind == ir::ValueKind::kState) lives_[slot] = {lives_[slot].bytes, 0, end};
     }
     const lower::MemoryPlan memory = lower::plan_memory(lives_);
-    for (auto& [v, slot] : planned_) std::get<pte::Tensor>(plan_.values[static_cast<size_t>(ids_.at(v))]).allocation->offset = memory.offsets[slot];
+    for (auto& [v, slot] : planned_)
+      std::get<pte::Tensor>(plan_.values[static_cast<size_t>(ids_.at(v))]).allocation->offset = memory.offsets[slot];
     plan_.buffer_sizes = {0, static_cast<int64_t>(memory.bytes)};
     s_.out.arena_bytes = std::max<size_t>(s_.out.arena_bytes, memory.bytes);
     return std::move(plan_);
@@ -121,7 +122,8 @@ class PlanWriter {
         t.dynamism = pte::Dynamism::kBound;
         n = d.bounds(p_.ranges).hi;
       }
-      if (n > INT32_MAX) return fail(Code::kUnsupported, "{}: size {} has no upper bound; export it with a maximum", v->name, d.str());
+      if (n > INT32_MAX)
+        return fail(Code::kUnsupported, "{}: size {} has no upper bound; export it with a maximum", v->name, d.str());
       if (n < 0) return fail(Code::kMalformed, "{}: size {} is negative", v->name, d.str());
       t.sizes.push_back(static_cast<int32_t>(n));
       t.dim_order.push_back(static_cast<uint8_t>(t.dim_order.size()));
@@ -168,12 +170,18 @@ class PlanWriter {
   Result<int32_t> scalar(const ir::Arg& a, bool own) {
     pte::Value v = pte::Null{};
     std::string key = "none";
-    if (a.i()) v = *a.i(), key = "i" + std::to_string(*a.i());
-    else if (a.f()) v = *a.f(), key = "f" + std::to_string(std::bit_cast<uint64_t>(*a.f()));
-    else if (a.b()) v = *a.b(), key = *a.b() ? "true" : "false";
-    else if (a.s()) v = *a.s(), key = "s" + *a.s();
-    else if (a.dtype()) v = static_cast<int64_t>(*a.dtype()), key = "i" + std::to_string(static_cast<int>(*a.dtype()));
-    else if (!a.is_none()) return fail(Code::kInternal, "an argument that is no number");
+    if (a.i())
+      v = *a.i(), key = "i" + std::to_string(*a.i());
+    else if (a.f())
+      v = *a.f(), key = "f" + std::to_string(std::bit_cast<uint64_t>(*a.f()));
+    else if (a.b())
+      v = *a.b(), key = *a.b() ? "true" : "false";
+    else if (a.s())
+      v = *a.s(), key = "s" + *a.s();
+    else if (a.dtype())
+      v = static_cast<int64_t>(*a.dtype()), key = "i" + std::to_string(static_cast<int>(*a.dtype()));
+    else if (!a.is_none())
+      return fail(Code::kInternal, "an argument that is no number");
     if (!own) {
       if (a.is_none()) return 0;
       if (auto it = scalars_.find(key); it != scalars_.end()) return it->second;
@@ -190,8 +198,10 @@ class PlanWriter {
     const DType t = a.b() ? DType::b8 : a.i() ? DType::i64 : DType::f32;
     if (!a.b() && !a.i() && !a.f()) return fail(Code::kInternal, "an argument that is no number");
     ir::Tensor c = ir::Tensor::empty(t, {});
-    if (a.f()) ir::store_f(t, c.mutable_data(), 0, *a.f());
-    else ir::store_i(t, c.mutable_data(), 0, a.b() ? *a.b() : *a.i());
+    if (a.f())
+      ir::store_f(t, c.mutable_data(), 0, *a.f());
+    else
+      ir::store_i(t, c.mutable_data(), 0, a.b() ? *a.b() : *a.i());
     return constant(c);
   }
 
@@ -212,8 +222,10 @@ class PlanWriter {
           items.push_back(id);
         }
         // "Tensor?[]" has its own kind also where nothing is missing.
-        if (optional || p->name == "indices") out = pte::OptionalTensorList{std::move(items)};
-        else out = pte::TensorList{std::move(items)};
+        if (optional || p->name == "indices")
+          out = pte::OptionalTensorList{std::move(items)};
+        else
+          out = pte::TensorList{std::move(items)};
       } else if (p && p->kind == ir::ParamKind::kBool) {
         pte::BoolList b;
         for (const ir::Arg& x : *l) b.items.push_back(x.b() && *x.b());
@@ -244,7 +256,8 @@ class PlanWriter {
 
   void touch(const ir::Arg& a) {
     a.each_value([&](const Value* v) {
-      if (auto it = slots_.find(v); it != slots_.end()) lives_[it->second].last = std::max(lives_[it->second].last, step_);
+      if (auto it = slots_.find(v); it != slots_.end())
+        lives_[it->second].last = std::max(lives_[it->second].last, step_);
     });
   }
 
@@ -262,17 +275,25 @@ class PlanWriter {
   Result<void> kernel(const Node& n) {
     const ops::OpDef* d = ops::def(n);
     if (!d) return fail(Code::kUnsupported, "no op named {} is known here", n.name());
-    const std::string what = n.num_results() && n.result()->tensor() ? fmt::format("{} on {}", n.name(), ir::str(n.result()->type)) : n.name();
+    const std::string what = n.num_results() && n.result()->tensor()
+                                 ? fmt::format("{} on {}", n.name(), ir::str(n.result()->type))
+                                 : n.name();
     if (d->stock.empty()) {
-      if (d->has_side_effect && n.num_results() == 0) return {};  // an assertion that holds by construction of the export
+      if (d->has_side_effect && n.num_results() == 0)
+        return {};  // an assertion that holds by construction of the export
       return fail(Code::kUnsupported, "nothing runs {}", what);
     }
-    std::string limit = !stock_has(d->stock) ? "the stock runtime has no kernel for it" : d->stock_limit ? d->stock_limit(n) : "";
-    if (!limit.empty()) s_.out.needs_own_runtime.push_back(fmt::format("{} ({}): {}", n.num_results() ? n.result()->name : n.name(), what, limit));
+    std::string limit = !stock_has(d->stock) ? "the stock runtime has no kernel for it"
+                        : d->stock_limit     ? d->stock_limit(n)
+                                             : "";
+    if (!limit.empty())
+      s_.out.needs_own_runtime.push_back(
+          fmt::format("{} ({}): {}", n.num_results() ? n.result()->name : n.name(), what, limit));
     const auto& params = d->schema.params;
     std::vector<int32_t> ids;
     std::vector<ir::Arg> args;
-    if (d->stock_args) args = d->stock_args(n);
+    if (d->stock_args)
+      args = d->stock_args(n);
     else
       for (const ir::Param& p : params) args.push_back(n.arg(p.name));
     for (size_t i = 0; i < args.size(); ++i) {

@@ -14,9 +14,9 @@ namespace edgewright::write {
 struct Written {
   Pieces file;
   std::vector<lower::LoweredDelegate> delegates;
-  std::vector<ir::Tensor> owned;  // constants that had to be copied to become contiguous
-  size_t weight_bytes = 0;        // constants, each counted once
-  size_t arena_bytes = 0;         // the largest planned arena of a method
+  std::vector<ir::Tensor> owned;               // constants that had to be copied to become contiguous
+  size_t weight_bytes = 0;                     // constants, each counted once
+  size_t arena_bytes = 0;                      // the largest planned arena of a method
   std::vector<std::string> needs_own_runtime;  // why the stock runtime cannot load it; empty: it can
 };
 

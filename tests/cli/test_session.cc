@@ -101,7 +101,8 @@ TEST(Compare, nan_equals_nan_and_infinities_themselves) {
   const float nan = static_cast<float>(kNan), inf = static_cast<float>(kInf);
   const Value a = f32({4}, {nan, inf, -inf, -0.0F});
   EXPECT_TRUE(compare(a, f32({4}, {nan, inf, -inf, 0.0F}), {}).agree);
-  for (const std::vector<float>& other : {std::vector<float>{0, inf, -inf, 0}, {nan, -inf, -inf, 0}, {nan, 3e38F, -inf, 0}, {nan, inf, -inf, nan}}) {
+  for (const std::vector<float>& other :
+       {std::vector<float>{0, inf, -inf, 0}, {nan, -inf, -inf, 0}, {nan, 3e38F, -inf, 0}, {nan, inf, -inf, nan}}) {
     EXPECT_FALSE(compare(a, f32({4}, other), {}).agree);
     EXPECT_FALSE(compare(f32({4}, other), a, {}).agree);
   }
@@ -173,7 +174,18 @@ TEST(Check, names_the_first_node_that_differs) {
 
 TEST(Json, separates_and_escapes) {
   JsonWriter j;
-  j.open('{').field("a", 1).key("b").open('[').value("x\"\n\\").value(true).open('{').close('}').close(']').field("c", kNan).field("d", 0.5).close('}');
+  j.open('{')
+      .field("a", 1)
+      .key("b")
+      .open('[')
+      .value("x\"\n\\")
+      .value(true)
+      .open('{')
+      .close('}')
+      .close(']')
+      .field("c", kNan)
+      .field("d", 0.5)
+      .close('}');
   EXPECT_EQ(j.take(), "{\"a\": 1, \"b\": [\"x\\\"\\n\\\\\", true, {}], \"c\": null, \"d\": 0.5}\n");
 }
 

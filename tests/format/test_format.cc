@@ -56,8 +56,19 @@ Sample sample() {
   bound.dim_order = {0, 1};
   bound.dynamism = pte::Dynamism::kBound;
   bound.requires_grad = true;
-  plan.values = {pte::Null{}, int64_t{-3}, true, 0.5, constant, std::string("none"), pte::IntList{{1}}, pte::DoubleList{{1.5, -2}}, pte::BoolList{{true, false}},
-                 pte::TensorList{{4, 10}}, state, pte::OptionalTensorList{{-1, 4, 0}}, bound};
+  plan.values = {pte::Null{},
+                 int64_t{-3},
+                 true,
+                 0.5,
+                 constant,
+                 std::string("none"),
+                 pte::IntList{{1}},
+                 pte::DoubleList{{1.5, -2}},
+                 pte::BoolList{{true, false}},
+                 pte::TensorList{{4, 10}},
+                 state,
+                 pte::OptionalTensorList{{-1, 4, 0}},
+                 bound};
   plan.inputs = {12};
   plan.outputs = {10, 4};
   plan.operators = {{"aten::add", "out"}, {"my::op", ""}};
@@ -65,7 +76,8 @@ Sample sample() {
   pte::Chain chain;
   chain.inputs = {12};
   chain.outputs = {10};
-  chain.instructions = {pte::KernelCall{1, {4, 4, 1}}, pte::DelegateCall{0, {12, 10}}, pte::MoveCall{4, 10}, pte::JumpFalseCall{2, 5}, pte::FreeCall{10}};
+  chain.instructions = {pte::KernelCall{1, {4, 4, 1}}, pte::DelegateCall{0, {12, 10}}, pte::MoveCall{4, 10},
+                        pte::JumpFalseCall{2, 5}, pte::FreeCall{10}};
   plan.chains = {chain};
   s.program.plans = {plan};
   return s;
@@ -159,12 +171,13 @@ TEST(Pte, refuses_values_that_are_out_of_range) {
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::KernelCall>(p.chains[0].instructions[0]).op = 2; }));
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::KernelCall>(p.chains[0].instructions[0]).args = {99}; }));
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::JumpFalseCall>(p.chains[0].instructions[3]).target = 6; }));
-  EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::IntList>(p.values[6]).items = {2}; }));        // no int
-  EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::TensorList>(p.values[9]).items = {1}; }));     // no tensor
+  EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::IntList>(p.values[6]).items = {2}; }));     // no int
+  EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::TensorList>(p.values[9]).items = {1}; }));  // no tensor
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::Tensor>(p.values[4]).dim_order = {0, 0}; }));
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::Tensor>(p.values[4]).sizes = {2, -2}; }));
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::Tensor>(p.values[4]).sizes = {1 << 30, 1 << 30}; }));
-  EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::Tensor>(p.values[4]).sizes = {100, 200}; }));  // more than the data
+  EXPECT_TRUE(
+      broken([](pte::Plan& p) { std::get<pte::Tensor>(p.values[4]).sizes = {100, 200}; }));  // more than the data
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::Tensor>(p.values[4]).buffer = 2; }));
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::Tensor>(p.values[10]).allocation->offset = uint64_t{1} << 33; }));
   EXPECT_TRUE(broken([](pte::Plan& p) { std::get<pte::Tensor>(p.values[10]).allocation->memory_id = 2; }));
@@ -302,7 +315,8 @@ TEST(XnnPayload, refuses_nodes_with_the_wrong_number_of_inputs) {
 
 // --- damaged files: any answer but a crash ---
 
-template <class F> void damage(const std::vector<std::byte>& file, F&& parse) {
+template <class F>
+void damage(const std::vector<std::byte>& file, F&& parse) {
   for (size_t n = 0; n < file.size(); ++n) {
     const std::vector<std::byte> cut(file.begin(), file.begin() + static_cast<int64_t>(n));
     parse(Bytes(cut));
@@ -310,13 +324,18 @@ template <class F> void damage(const std::vector<std::byte>& file, F&& parse) {
   std::mt19937 random(11);
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::byte> bad = file;
-    for (int flips = 1 + static_cast<int>(random() % 3); flips-- > 0;) bad[random() % bad.size()] ^= std::byte(1u << random() % 8);
+    for (int flips = 1 + static_cast<int>(random() % 3); flips-- > 0;)
+      bad[random() % bad.size()] ^= std::byte(1u << random() % 8);
     parse(Bytes(bad));
   }
 }
 
-TEST(Damaged, pte) { damage(file_of(sample()), [](Bytes b) { (void)pte::parse(b); }); }
-TEST(Damaged, xnn_payload) { damage(xnn::build(graph())->join(), [](Bytes b) { (void)xnn::parse(b); }); }
+TEST(Damaged, pte) {
+  damage(file_of(sample()), [](Bytes b) { (void)pte::parse(b); });
+}
+TEST(Damaged, xnn_payload) {
+  damage(xnn::build(graph())->join(), [](Bytes b) { (void)xnn::parse(b); });
+}
 
 std::vector<NamedTensor> tensors() {
   return {{"0", HostTensor::owned(DType::f32, {2, 2}, std::vector<std::byte>(16, std::byte{1}))},
@@ -357,11 +376,16 @@ TEST(Safetensors, refuses_headers_that_lie) {
     return safetensors::parse(bytes(file), nullptr, "x");
   };
   EXPECT_TRUE(parse(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4));
-  for (const char* bad : {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-                          R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})",
-                          R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", R"({"a":{"dtype":"F32","shape":[1]}})",
-                          R"({"a":[]})", R"([])", R"({)", R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,4]}})",
-                          R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"}) {
+  for (
+      const char* bad :
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})",
+       R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})",
+       R"({"a":{"dtype":"F32","shape":[1]}})", R"({"a":[]})", R"([])", R"({)",
+       R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"}) {
     const auto r = parse(bad, 4);
     ASSERT_FALSE(r) << bad;
     EXPECT_EQ(r.error().code, Code::kMalformed) << bad;
@@ -398,7 +422,8 @@ TEST(Npy, transposes_fortran_order_and_takes_version_2) {
     f += header + text(bytes_of(data));
     return f;
   };
-  const std::string fortran = file(1, "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }\n", {1, 4, 2, 5, 3, 6});
+  const std::string fortran =
+      file(1, "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }\n", {1, 4, 2, 5, 3, 6});
   const auto t = npy::parse(bytes(fortran), nullptr, "x");
   ASSERT_TRUE(t) << t.error().str();
   EXPECT_EQ(text(t->bytes), text(bytes_of(std::vector<int16_t>{1, 2, 3, 4, 5, 6})));
@@ -406,7 +431,8 @@ TEST(Npy, transposes_fortran_order_and_takes_version_2) {
   const auto u = npy::parse(bytes(two), nullptr, "x");
   ASSERT_TRUE(u) << u.error().str();
   EXPECT_EQ(u->sizes, std::vector<int64_t>{2});
-  for (const char* bad : {"{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (2,), }"}) {
+  for (const char* bad : {"{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }",
+                          "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (2,), }"}) {
     const std::string f = file(1, bad, {7, 8});
     const auto r = npy::parse(bytes(f), nullptr, "x");
     ASSERT_FALSE(r);

@@ -31,8 +31,12 @@ ir::Tensor tensor_of(DType t, std::vector<int64_t> sizes, const std::vector<T>& 
   }
   return x;
 }
-inline ir::Tensor f32(std::vector<int64_t> sizes, const std::vector<double>& values) { return tensor_of(DType::f32, std::move(sizes), values); }
-inline ir::Tensor i64(std::vector<int64_t> sizes, const std::vector<int64_t>& values) { return tensor_of(DType::i64, std::move(sizes), values); }
+inline ir::Tensor f32(std::vector<int64_t> sizes, const std::vector<double>& values) {
+  return tensor_of(DType::f32, std::move(sizes), values);
+}
+inline ir::Tensor i64(std::vector<int64_t> sizes, const std::vector<int64_t>& values) {
+  return tensor_of(DType::i64, std::move(sizes), values);
+}
 // 0, 1, 2, ...
 inline ir::Tensor iota(std::vector<int64_t> sizes) {
   ir::Tensor x = ir::Tensor::empty(DType::f32, std::move(sizes));

@@ -1,9 +1,8 @@
 // compare(): what counts as agreement, and what is reported of a difference.
-#include "interp/compare.h"
-
 #include <cmath>
 
 #include "graph_text.h"
+#include "interp/compare.h"
 
 namespace edgewright::interp {
 namespace {

@@ -56,13 +56,16 @@ TEST(Interp, a_reshape_that_must_copy_does_not_alias) {
   RunResult r = must_run(*copied.graph, {iota({2, 3})});
   EXPECT_EQ(numbers(r.outputs[0]), (V{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(numbers(r.outputs[1]), (V{100, 103, 101, 104, 102, 105}));
-  const auto aliased = read("graph (%x: f32[2,3]) { %y = aten.clone(%x)  %f = aten.reshape(%y, [3, 2])  %a = aten.add_.Tensor(%f, 100)  return %y }");
+  const auto aliased = read(
+      "graph (%x: f32[2,3]) { %y = aten.clone(%x)  %f = aten.reshape(%y, [3, 2])  %a = aten.add_.Tensor(%f, 100)  "
+      "return %y }");
   r = must_run(*aliased.graph, {iota({2, 3})});
   EXPECT_EQ(numbers(r.outputs[0]), (V{100, 101, 102, 103, 104, 105}));
 }
 
 TEST(Interp, large_reshapes_of_strided_tensors_keep_their_elements) {
-  const auto p = read("graph (%x: f32[130,3,70]) { %t = aten.permute(%x, [2, 0, 1])  %f = aten.reshape(%t, [210, 130])  return %f }");
+  const auto p = read(
+      "graph (%x: f32[130,3,70]) { %t = aten.permute(%x, [2, 0, 1])  %f = aten.reshape(%t, [210, 130])  return %f }");
   const RunResult r = must_run(*p.graph, {iota({130, 3, 70})});
   const V f = numbers(r.outputs[0]);
   for (int64_t i = 0; i < 27300; ++i) {  // element (a, b, c) of t is x[b, c, a]
@@ -74,14 +77,17 @@ TEST(Interp, large_reshapes_of_strided_tensors_keep_their_elements) {
 TEST(Interp, in_place_ops_keep_the_dtype_they_write_to) {
   // y = torch.arange(6); y.add_(torch.tensor([1, 2, 3, 4, 5, 6], dtype=torch.int8))
   const auto p = read("graph (%x: i64[6], %y: i8[6]) { %a = aten.add_.Tensor(%x, %y)  return %a }");
-  const RunResult r = must_run(*p.graph, {i64({6}, {0, 1, 2, 3, 4, 5}), tensor_of<int>(DType::i8, {6}, {1, 2, 3, 4, 5, 6})});
+  const RunResult r =
+      must_run(*p.graph, {i64({6}, {0, 1, 2, 3, 4, 5}), tensor_of<int>(DType::i8, {6}, {1, 2, 3, 4, 5, 6})});
   EXPECT_EQ(numbers(r.outputs[0]), (V{1, 3, 5, 7, 9, 11}));
   EXPECT_EQ(tensor(r.outputs[0])->dtype, DType::i64);
 }
 
 TEST(Interp, a_changed_input_is_in_the_result_and_the_callers_tensor_is_as_it_was) {
-  const auto in_place = read("graph (%x: f32[2], %y: f32[2]) { %v = aten.view(%y, [2])  %a = aten.mul_.Tensor(%v, 3)  return %x }");
-  const auto functional = read("graph (%x: f32[2], %y: f32[2]) { %m = aten.mul.Tensor(%y, 3)  write %y <- %m  return %x }");
+  const auto in_place =
+      read("graph (%x: f32[2], %y: f32[2]) { %v = aten.view(%y, [2])  %a = aten.mul_.Tensor(%v, 3)  return %x }");
+  const auto functional =
+      read("graph (%x: f32[2], %y: f32[2]) { %m = aten.mul.Tensor(%y, 3)  write %y <- %m  return %x }");
   for (const auto* p : {&in_place, &functional}) {
     const ir::Tensor y = f32({2}, {1, 2});
     const RunResult r = must_run(*p->graph, {f32({2}, {5, 6}), y});
@@ -92,8 +98,10 @@ TEST(Interp, a_changed_input_is_in_the_result_and_the_callers_tensor_is_as_it_wa
 }
 
 TEST(Interp, state_lasts_from_call_to_call) {
-  const auto in_place = read("graph (%x: f32[2]) { state %s: f32[2] = [1, 2]  %a = aten.add_.Tensor(%s, %x)  return %a }");
-  const auto functional = read("graph (%x: f32[2]) { state %s: f32[2] = [1, 2]  %a = aten.add.Tensor(%s, %x)  write %s <- %a  return %a }");
+  const auto in_place =
+      read("graph (%x: f32[2]) { state %s: f32[2] = [1, 2]  %a = aten.add_.Tensor(%s, %x)  return %a }");
+  const auto functional =
+      read("graph (%x: f32[2]) { state %s: f32[2] = [1, 2]  %a = aten.add.Tensor(%s, %x)  write %s <- %a  return %a }");
   for (const auto* p : {&in_place, &functional}) {
     State state;
     const Options o{.state = &state};
@@ -102,7 +110,8 @@ TEST(Interp, state_lasts_from_call_to_call) {
     EXPECT_EQ(numbers(second.outputs[0]), (V{21, 22}));
     must_fail(*p->graph, {f32({3}, {1, 1, 1})}, o);
     EXPECT_EQ(numbers(must_run(*p->graph, {f32({2}, {0, 0})}, o).outputs[0]), (V{21, 22}));
-    EXPECT_EQ(numbers(must_run(*p->graph, {f32({2}, {0, 0})}).outputs[0]), (V{1, 2}));  // without a state: initial values
+    EXPECT_EQ(numbers(must_run(*p->graph, {f32({2}, {0, 0})}).outputs[0]),
+              (V{1, 2}));  // without a state: initial values
     EXPECT_EQ(numbers(second.outputs[0]), (V{21, 22}));
   }
 }
@@ -130,7 +139,8 @@ TEST(Interp, symbols_are_bound_by_the_inputs) {
 }
 
 TEST(Interp, inputs_that_do_not_fit_are_usage_errors_that_name_the_constraint) {
-  const auto p = read("graph (%x: f32[s0,3], %y: f32[s0 + 1], %n: int(2*s1)) where s0 in [2, 8], s1 in [0, inf] { return %x }");
+  const auto p =
+      read("graph (%x: f32[s0,3], %y: f32[s0 + 1], %n: int(2*s1)) where s0 in [2, 8], s1 in [0, inf] { return %x }");
   const std::vector<std::pair<ir::Dim, ir::Range>> sums{{ir::Dim::symbol("s0") + ir::Dim::symbol("s1"), {0, 10}}};
   const Options o{.ranges = &p.ranges, .expression_ranges = sums};
   const auto refusal = [&](std::vector<Datum> in) {
@@ -139,11 +149,13 @@ TEST(Interp, inputs_that_do_not_fit_are_usage_errors_that_name_the_constraint) {
     return e.str();
   };
   EXPECT_EQ(refusal({iota({4, 3}), iota({5})}), "2 inputs given, the graph has 3");
-  EXPECT_EQ(refusal({i64({4, 3}, std::vector<int64_t>(12)), iota({5}), int_datum(0)}), "input x is i64[4,3], expected f32[s0,3]");
+  EXPECT_EQ(refusal({i64({4, 3}, std::vector<int64_t>(12)), iota({5}), int_datum(0)}),
+            "input x is i64[4,3], expected f32[s0,3]");
   EXPECT_EQ(refusal({iota({4, 2}), iota({5}), int_datum(0)}), "input x is f32[4,2], expected f32[s0,3]");
   EXPECT_EQ(refusal({iota({4}), iota({5}), int_datum(0)}), "input x is f32[4], expected f32[s0,3]");
   EXPECT_EQ(refusal({iota({4, 3}), iota({5}), float_datum(1)}), "input n is float 1, expected int(2*s1)");
-  EXPECT_EQ(refusal({iota({4, 3}), iota({6}), int_datum(0)}), "dim 0 of input y is 6, expected s0 + 1 = 5 (s0 = 4 by dim 0 of input x)");
+  EXPECT_EQ(refusal({iota({4, 3}), iota({6}), int_datum(0)}),
+            "dim 0 of input y is 6, expected s0 + 1 = 5 (s0 = 4 by dim 0 of input x)");
   EXPECT_EQ(refusal({iota({9, 3}), iota({10}), int_datum(0)}), "dim 0 of input x is 9, but s0 must lie in [2, 8]");
   EXPECT_EQ(refusal({iota({1, 3}), iota({2}), int_datum(0)}), "dim 0 of input x is 1, but s0 must lie in [2, 8]");
   EXPECT_EQ(refusal({iota({4, 3}), iota({5}), int_datum(-2)}), "s1 is -1 (by input n), but must lie in [0, inf]");
@@ -151,7 +163,8 @@ TEST(Interp, inputs_that_do_not_fit_are_usage_errors_that_name_the_constraint) {
 }
 
 TEST(Interp, a_result_that_is_not_of_its_type_is_an_error) {
-  const auto p = read("graph (%x: f32[s0]) { %y = aten.relu(%x) : f32[2*s1] %z = aten.relu(%y) : f32[s1 + 2] return %z }");
+  const auto p =
+      read("graph (%x: f32[s0]) { %y = aten.relu(%x) : f32[2*s1] %z = aten.relu(%y) : f32[s1 + 2] return %z }");
   EXPECT_EQ(must_run(*p.graph, {iota({4})}).symbols.at("s1"), 2);
   const Error e = must_fail(*p.graph, {iota({6})});
   EXPECT_EQ(e.code, Code::kMalformed);
@@ -160,7 +173,9 @@ TEST(Interp, a_result_that_is_not_of_its_type_is_an_error) {
 
 TEST(Interp, sizes_that_depend_on_data_are_bound_as_they_appear) {
   // x[x > 1]
-  const auto p = read("graph (%x: f32[4]) { %m = aten.gt.Scalar(%x, 1)  %y = aten.masked_select(%x, %m) : f32[u0]  %z = aten.relu(%y) : f32[u0]  return %z }");
+  const auto p = read(
+      "graph (%x: f32[4]) { %m = aten.gt.Scalar(%x, 1)  %y = aten.masked_select(%x, %m) : f32[u0]  %z = aten.relu(%y) "
+      ": f32[u0]  return %z }");
   const RunResult r = must_run(*p.graph, {f32({4}, {3, 0, 2, 1})});
   EXPECT_EQ(numbers(r.outputs[0]), (V{3, 2}));
   EXPECT_EQ(r.symbols.at("u0"), 2);
@@ -205,14 +220,16 @@ TEST(Interp, a_loop_without_an_end_is_refused) {
 }
 
 TEST(Interp, the_observer_sees_every_node_in_order) {
-  const auto p = read("graph (%x: f32[2]) { %a = aten.relu(%x)  %unused = aten.neg(%a)  %b, %c = aten.split.Tensor(%a, 1)  return %b }");
+  const auto p = read(
+      "graph (%x: f32[2]) { %a = aten.relu(%x)  %unused = aten.neg(%a)  %b, %c = aten.split.Tensor(%a, 1)  return %b "
+      "}");
   std::string seen;
   must_run(*p.graph, {f32({2}, {-1, 2})}, {.observe = [&](const ir::Node& n, std::span<const Datum> r) {
-             seen += n.name() + ":";
-             for (const Datum& d : r)
-               for (double v : numbers(d)) seen += fmt::format(" {}", v);
-             seen += "; ";
-           }});
+    seen += n.name() + ":";
+    for (const Datum& d : r)
+      for (double v : numbers(d)) seen += fmt::format(" {}", v);
+    seen += "; ";
+  }});
   EXPECT_EQ(seen, "aten.relu: 0 2; aten.neg: -0 -2; aten.split.Tensor: 0 2; ");
 }
 
@@ -245,7 +262,10 @@ TEST(Interp, dtypes_that_are_no_numbers_can_be_moved_but_not_computed_with) {
 TEST(Interp, programs_take_leaves_and_check_fixed_ones) {
   ir::Program p;
   p.graph = read("graph (%x: f32[2]) { %y = aten.neg(%x)  %z = aten.mul_.Tensor(%x, 2)  return %y }").graph;
-  p.inputs = {{.name = "flag", .fixed = true}, {.name = "x", .value = p.graph->inputs()[0]}, {.name = "mode", .fixed = "fast"}, {.name = "k", .fixed = 3}};
+  p.inputs = {{.name = "flag", .fixed = true},
+              {.name = "x", .value = p.graph->inputs()[0]},
+              {.name = "mode", .fixed = "fast"},
+              {.name = "k", .fixed = 3}};
   const ir::Tensor x = f32({2}, {1, 2});
   const auto code = [&](std::vector<Datum> leaves) {
     auto r = run(p, leaves);
@@ -254,7 +274,8 @@ TEST(Interp, programs_take_leaves_and_check_fixed_ones) {
   EXPECT_EQ(code({{}, x, {}, {}}), "");
   EXPECT_EQ(code({bool_datum(true), x, std::string("fast"), int_datum(3)}), "");
   EXPECT_EQ(code({bool_datum(false), x, {}, {}}), "input 0 (flag) is bool False, but the export fixed it to bool True");
-  EXPECT_EQ(code({{}, x, std::string("slow"), {}}), "input 2 (mode) is string 'slow', but the export fixed it to string 'fast'");
+  EXPECT_EQ(code({{}, x, std::string("slow"), {}}),
+            "input 2 (mode) is string 'slow', but the export fixed it to string 'fast'");
   EXPECT_EQ(code({{}, x, {}, x}), "input 3 (k) is f32[2], but the export fixed it to int 3");
   EXPECT_EQ(code({{}, {}, {}, {}}), "input 1 (x) is missing: f32[2]");
   EXPECT_EQ(code({x}), "1 inputs given, the program has 4");

@@ -1,11 +1,10 @@
 // Evaluation of chosen elements: the interpreter's numbers, at a cost that follows the request; error bounds that hold for
 // arithmetic done in f32 in other orders; ints that rounding could change are marked.
-#include "interp/lazy.h"
-
 #include <cmath>
 #include <random>
 
 #include "graph_text.h"
+#include "interp/lazy.h"
 
 namespace edgewright::interp {
 namespace {
@@ -13,7 +12,8 @@ namespace {
 ir::Tensor random(std::vector<int64_t> sizes, unsigned seed, double scale = 1) {
   std::mt19937 r(seed);
   ir::Tensor t = ir::Tensor::empty(DType::f32, std::move(sizes));
-  for (int64_t i = 0; i < t.numel(); ++i) ir::store_f(t.dtype, t.mutable_data(), i, scale * (static_cast<double>(r()) / 2147483648.0 - 1));
+  for (int64_t i = 0; i < t.numel(); ++i)
+    ir::store_f(t.dtype, t.mutable_data(), i, scale * (static_cast<double>(r()) / 2147483648.0 - 1));
   return t;
 }
 const ir::Value* output(const ir::Parsed& p, size_t i = 0) { return p.graph->outputs[i].value(); }
@@ -71,7 +71,9 @@ TEST(Lazy, every_element_is_the_interpreters) {
 }
 
 TEST(Lazy, costs_what_is_asked_for) {
-  const auto p = read("graph (%x: f32[1000,1000], %w: f32[1000,1000]) { %a = aten.relu(%x)  %b = aten.mm(%a, %w)  %c = aten.neg(%b)  return %c }");
+  const auto p = read(
+      "graph (%x: f32[1000,1000], %w: f32[1000,1000]) { %a = aten.relu(%x)  %b = aten.mm(%a, %w)  %c = aten.neg(%b)  "
+      "return %c }");
   Lazy l;
   give(l, p, {random({1000, 1000}, 1), random({1000, 1000}, 2)});
   f(l, output(p), {500, 3});
@@ -81,11 +83,15 @@ TEST(Lazy, costs_what_is_asked_for) {
 }
 
 TEST(Lazy, bounds_hold_for_f32_arithmetic_in_any_order) {
-  const auto p = read("graph (%x: f32[4,300], %w: f32[300,5]) { %b = aten.mm(%x, %w)  %e = aten.exp(%b)  %d = aten.div.Tensor(%e, %b)  return %b, %d }");
+  const auto p = read(
+      "graph (%x: f32[4,300], %w: f32[300,5]) { %b = aten.mm(%x, %w)  %e = aten.exp(%b)  %d = aten.div.Tensor(%e, %b)  "
+      "return %b, %d }");
   const ir::Tensor x = random({4, 300}, 3), w = random({300, 5}, 4);
   Lazy l;
   give(l, p, {x, w});
-  const auto at = [](const ir::Tensor& t, int64_t i, int64_t j) { return static_cast<float>(ir::load_f(t.dtype, t.data, i * t.sizes[1] + j)); };
+  const auto at = [](const ir::Tensor& t, int64_t i, int64_t j) {
+    return static_cast<float>(ir::load_f(t.dtype, t.data, i * t.sizes[1] + j));
+  };
   for (int64_t i = 0; i < 4; ++i)
     for (int64_t j = 0; j < 5; ++j) {
       const ops::Bounded b = bounded(l, output(p, 0), {i, j}), d = bounded(l, output(p, 1), {i, j});
@@ -163,7 +169,9 @@ TEST(Lazy, ops_with_only_a_whole_meaning_are_computed_whole) {
 }
 
 TEST(Lazy, sizes_may_depend_on_data) {
-  const auto p = read("graph (%x: f32[4]) { %m = aten.gt.Scalar(%x, 1)  %y = aten.masked_select(%x, %m) : f32[u0]  %z = aten.neg(%y) : f32[u0]  return %z }");
+  const auto p = read(
+      "graph (%x: f32[4]) { %m = aten.gt.Scalar(%x, 1)  %y = aten.masked_select(%x, %m) : f32[u0]  %z = aten.neg(%y) : "
+      "f32[u0]  return %z }");
   Lazy l;
   give(l, p, {f32({4}, {3, 0, 2, 1})});
   EXPECT_EQ(ir::str(l.type(output(p))->type), "f32[2]");
@@ -185,7 +193,8 @@ TEST(Lazy, deep_regions_do_not_overflow_the_stack) {
 }
 
 TEST(Lazy, work_is_limited) {
-  const auto p = read("graph (%x: f32[100]) { %a = aten.neg(%x)  %s = aten.cumsum(%a, 0)  %r = aten.sum(%s)  return %r }");
+  const auto p =
+      read("graph (%x: f32[100]) { %a = aten.neg(%x)  %s = aten.cumsum(%a, 0)  %r = aten.sum(%s)  return %r }");
   Lazy l({.elements = 50, .depth = 100});
   give(l, p, {random({100}, 1)});
   auto r = l.f(output(p), {});

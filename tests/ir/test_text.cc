@@ -32,7 +32,8 @@ void expect_round_trip(const std::string& text, const ParseContext& c = toy_cont
 }
 
 TEST(Text, prints_what_it_reads) {
-  expect_round_trip(R"(graph forward(%x: f32[2,3], %n: int(s0), %f: float, %b: bool) where s0 in [2, 64], s1 in [0, inf] {
+  expect_round_trip(
+      R"(graph forward(%x: f32[2,3], %n: int(s0), %f: float, %b: bool) where s0 in [2, 64], s1 in [0, inf] {
   const %w: f32[3] = [1, 2.5, -inf]
   const %m: i8[2,2] = [[1, -128], [127, 0]]
   const %e: f32[2,0] = []
@@ -74,15 +75,17 @@ TEST(Text, round_trips_unknown_ops_with_their_types) {
 }
 
 TEST(Text, line_breaks_and_types_are_optional) {
-  const Parsed a = must("graph(%x: f32[2,3]) { %a = toy.clamp(%x, min=0, max=6)  %b = toy.clamp(%a, max=4)  return %b }");
+  const Parsed a =
+      must("graph(%x: f32[2,3]) { %a = toy.clamp(%x, min=0, max=6)  %b = toy.clamp(%a, max=4)  return %b }");
   EXPECT_EQ(print(*a.graph, {.types = false}),
-            "graph (%x: f32[2,3]) {\n  %a = toy.clamp(%x, min=0, max=6)\n  %b = toy.clamp(%a, min=None, max=4)\n  return %b\n}\n");
+            "graph (%x: f32[2,3]) {\n  %a = toy.clamp(%x, min=0, max=6)\n  %b = toy.clamp(%a, min=None, max=4)\n  "
+            "return %b\n}\n");
   EXPECT_EQ(str(a.graph->outputs[0].value()->type), "f32[2,3]");
 }
 
 TEST(Text, every_number_dtype_comes_back_bit_by_bit) {
-  for (DType t : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64,
-                  DType::b8, DType::c32, DType::f8e5m2, DType::qi8}) {
+  for (DType t : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::u8, DType::i16, DType::u16,
+                  DType::i32, DType::u32, DType::i64, DType::u64, DType::b8, DType::c32, DType::f8e5m2, DType::qi8}) {
     uint64_t random = 88172645463325252u;
     for (int round = 0; round < 50; ++round) {
       Tensor data = Tensor::empty(t, {3, 5});
@@ -103,7 +106,8 @@ TEST(Text, every_number_dtype_comes_back_bit_by_bit) {
 }
 
 TEST(Text, floats_round_to_the_nearest) {
-  const Parsed p = must("graph () { const %w: f32[4] = [0.1, 16777217, 1e40, 1e-50] const %h: f16[2] = [0.1, 65519] return %w, %h }");
+  const Parsed p = must(
+      "graph () { const %w: f32[4] = [0.1, 16777217, 1e40, 1e-50] const %h: f16[2] = [0.1, 65519] return %w, %h }");
   const auto w = p.graph->constants();
   const float expected[] = {0.1f, 16777216.0f, INFINITY, 0.0f};
   EXPECT_EQ(std::memcmp(w[0]->data->data, expected, sizeof expected), 0);
@@ -151,7 +155,9 @@ TEST(Text, large_constants_go_to_the_sidecar_once) {
 }
 
 TEST(Text, results_may_swap_the_names_they_would_get) {
-  const Parsed p = must("graph (%t: f32[2]) { %t_1, %t_0 = toy.split(%t, 1) %..1, %..2 = toy.split(%t_0, 1) return %t_1, %t_0, %..1, %..2 }");
+  const Parsed p = must(
+      "graph (%t: f32[2]) { %t_1, %t_0 = toy.split(%t, 1) %..1, %..2 = toy.split(%t_0, 1) return %t_1, %t_0, %..1, "
+      "%..2 }");
   EXPECT_EQ(p.graph->outputs[0].value()->result_index, 0u);
   EXPECT_EQ(p.graph->outputs[1].value()->name, "t_0");
   EXPECT_EQ(p.graph->outputs[3].value()->name, "..2");
@@ -178,7 +184,8 @@ graph () { return }
 }
 
 TEST(Text, refusals_name_line_and_column) {
-  EXPECT_EQ(refusal("graph (%x: f32[2]) {\n  %y = toy.relu(%z)\n  return %y\n}"), "line 2, column 18: %z is not defined before");
+  EXPECT_EQ(refusal("graph (%x: f32[2]) {\n  %y = toy.relu(%z)\n  return %y\n}"),
+            "line 2, column 18: %z is not defined before");
   const std::pair<const char*, const char*> cases[] = {
       {"", "expected 'graph'"},
       {"graph", "expected a name"},
@@ -229,7 +236,8 @@ TEST(Text, refusals_name_line_and_column) {
       {"graph (%n: int(s0)) where s0 in [2 { return }", "expected ','"},
       {"graph (%n: int(s0)) where s0 in [2, 3], s0 in [2, 3] { return }", "two ranges"},
   };
-  for (const auto& [text, reason] : cases) EXPECT_NE(refusal(text).find(reason), std::string::npos) << text << "\n" << refusal(text);
+  for (const auto& [text, reason] : cases)
+    EXPECT_NE(refusal(text).find(reason), std::string::npos) << text << "\n" << refusal(text);
 }
 
 TEST(Text, nesting_is_limited) {

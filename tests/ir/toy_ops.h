@@ -11,11 +11,13 @@ namespace edgewright::ir {
 inline const Op* toy_op(std::string_view name) {
   static const std::map<std::string, Op, std::less<>> ops = [] {
     std::map<std::string, Op, std::less<>> m;
-    for (const char* text : {"toy::relu(Tensor self) -> Tensor", "toy::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-                             "toy::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "toy::split(Tensor self, int size, int dim=0) -> (Tensor, Tensor)",
-                             "toy::check(Tensor self) -> ()", "toy::cat(Tensor[] tensors, int dim=0) -> Tensor",
-                             "toy::cast(Tensor self, *, ScalarType dtype, str mode=\"wrap\", float[] scales=[]) -> Tensor",
-                             "toy::cond(Tensor self, Graph yes, Graph no, Tensor[] operands) -> Tensor"}) {
+    for (const char* text :
+         {"toy::relu(Tensor self) -> Tensor", "toy::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+          "toy::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+          "toy::split(Tensor self, int size, int dim=0) -> (Tensor, Tensor)", "toy::check(Tensor self) -> ()",
+          "toy::cat(Tensor[] tensors, int dim=0) -> Tensor",
+          "toy::cast(Tensor self, *, ScalarType dtype, str mode=\"wrap\", float[] scales=[]) -> Tensor",
+          "toy::cond(Tensor self, Graph yes, Graph no, Tensor[] operands) -> Tensor"}) {
       Op op;
       op.schema = *parse_schema(text);
       op.name = op.schema.name;

@@ -55,7 +55,8 @@ class EmulatedXnn : public CheckingEmitter {
     }
     return put(out, t);
   }
-  Result<void> static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post, float value) override {
+  Result<void> static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post,
+                                   float value) override {
     EW_TRY(Base::static_constant_pad(in, out, pre, post, value));
     const ir::Tensor x = tensors.at(in).contiguous();
     std::vector<int64_t> sizes = x.sizes;
@@ -99,14 +100,17 @@ class EmulatedXnn : public CheckingEmitter {
     if (op != XnnBinary::kMultiply || c.min != -INFINITY || c.max != INFINITY) return other();
     const ir::Tensor &x = tensors.at(a), &y = tensors.at(b);
     const size_t rank = std::max(x.sizes.size(), y.sizes.size());
-    const auto size = [&](const ir::Tensor& t, size_t d) { return d + t.sizes.size() < rank ? 1 : t.sizes[d + t.sizes.size() - rank]; };
+    const auto size = [&](const ir::Tensor& t, size_t d) {
+      return d + t.sizes.size() < rank ? 1 : t.sizes[d + t.sizes.size() - rank];
+    };
     std::vector<int64_t> sizes;
     for (size_t d = 0; d < rank; ++d) sizes.push_back(std::max(size(x, d), size(y, d)));
     ir::Tensor t = ir::Tensor::empty(DType::f32, sizes);
     each(sizes, [&](std::vector<int64_t>& at, int64_t k) {
       const auto get = [&](const ir::Tensor& s) {
         int64_t o = 0;
-        for (size_t d = rank - s.sizes.size(); d < rank; ++d) o += size(s, d) == 1 ? 0 : at[d] * s.strides[d + s.sizes.size() - rank];
+        for (size_t d = rank - s.sizes.size(); d < rank; ++d)
+          o += size(s, d) == 1 ? 0 : at[d] * s.strides[d + s.sizes.size() - rank];
         return reinterpret_cast<const float*>(s.data)[o];
       };
       reinterpret_cast<float*>(t.mutable_data())[k] = get(x) * get(y);

@@ -26,8 +26,10 @@ Tensor random(DType t, std::vector<int64_t> sizes, std::mt19937& r) {
   Tensor x = Tensor::empty(t, std::move(sizes));
   std::uniform_real_distribution<double> d(-3, 3);
   for (int64_t i = 0; i < x.numel(); ++i) {
-    if (is_float(t)) ir::store_f(t, x.mutable_data(), i, d(r));
-    else ir::store_i(t, x.mutable_data(), i, static_cast<int64_t>(d(r) * 3));
+    if (is_float(t))
+      ir::store_f(t, x.mutable_data(), i, d(r));
+    else
+      ir::store_i(t, x.mutable_data(), i, static_cast<int64_t>(d(r) * 3));
   }
   return x;
 }
@@ -61,17 +63,21 @@ void expect_point_is_whole(const char* op, const std::vector<Tensor>& in, std::v
   for (int k = 0; k < 300 && out[0].numel() > 0; ++k) {
     std::vector<int64_t> at;
     for (int64_t s : out[0].sizes) at.push_back(std::uniform_int_distribution<int64_t>(0, s - 1)(r));
-    if (p->f) ir::store_f(type.dtype, one.mutable_data(), 0, p->f(dense, at));
-    else ir::store_i(type.dtype, one.mutable_data(), 0, p->i(dense, at));
+    if (p->f)
+      ir::store_f(type.dtype, one.mutable_data(), 0, p->f(dense, at));
+    else
+      ir::store_i(type.dtype, one.mutable_data(), 0, p->i(dense, at));
     const double a = ir::load_f(type.dtype, one.data, 0), b = ir::load_f(type.dtype, out[0].data, out[0].offset_of(at));
-    ASSERT_TRUE(a == b || (a != a && b != b) || std::fabs(a - b) <= 1e-6 * std::fabs(b)) << a << " alone, " << b << " in the whole";
+    ASSERT_TRUE(a == b || (a != a && b != b) || std::fabs(a - b) <= 1e-6 * std::fabs(b))
+        << a << " alone, " << b << " in the whole";
   }
 }
 
 TEST(Families, an_element_alone_is_the_element_of_the_whole) {
   std::mt19937 r(1);
   for (const DType t : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8}) {
-    const Tensor a = random(t, {3, 700}, r), b = random(DType::f32, {700}, r), row = random(t, {3, 1}, r), tall = random(t, {600, 2, 3}, r);
+    const Tensor a = random(t, {3, 700}, r), b = random(DType::f32, {700}, r), row = random(t, {3, 1}, r),
+                 tall = random(t, {600, 2, 3}, r);
     expect_point_is_whole("aten.add.Tensor", {a, b}, {}, r);
     expect_point_is_whole("aten.mul.Tensor", {a, row}, {}, r);
     expect_point_is_whole("aten.mul.Tensor", {row, b}, {}, r);

@@ -1,9 +1,9 @@
 // The algebra of data movement against element numbers moved one by one.
-#include "ops/index_map.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "ops/index_map.h"
 
 namespace edgewright::ops {
 namespace {
@@ -204,7 +204,9 @@ TEST(IndexMap, composes_as_elements_move) {
 Step view(std::vector<int64_t> v) { return {.kind = Step::kView, .values = std::move(v)}; }
 Step permute(std::vector<int64_t> v) { return {.kind = Step::kPermute, .values = std::move(v)}; }
 Step expand(std::vector<int64_t> v) { return {.kind = Step::kExpand, .values = std::move(v)}; }
-Step slice(int64_t dim, int64_t start, int64_t end, int64_t step = 1) { return {.kind = Step::kSlice, .dim = dim, .start = start, .end = end, .step = step}; }
+Step slice(int64_t dim, int64_t start, int64_t end, int64_t step = 1) {
+  return {.kind = Step::kSlice, .dim = dim, .start = start, .end = end, .step = step};
+}
 
 IndexMap of(const std::vector<int64_t>& source, const std::vector<Step>& steps) {
   IndexMap m = IndexMap::identity(source);
@@ -238,7 +240,8 @@ TEST(IndexMap, the_weight_of_a_decomposed_linear_is_its_permute) {
 }
 TEST(IndexMap, heads_of_attention_are_view_and_permute) {
   // [n, t, 3 * h * d] -> one of q, k, v as [n, h, t, d]
-  const IndexMap m = of({2, 5, 3 * 4 * 2}, {view({2, 5, 3, 4, 2}), permute({2, 0, 3, 1, 4}), slice(0, 1, 2), view({2, 4, 5, 2})});
+  const IndexMap m =
+      of({2, 5, 3 * 4 * 2}, {view({2, 5, 3, 4, 2}), permute({2, 0, 3, 1, 4}), slice(0, 1, 2), view({2, 4, 5, 2})});
   EXPECT_EQ(m.chain(), (std::vector<Step>{slice(2, 8, 16), view({2, 5, 4, 2}), permute({0, 2, 1, 3})}));
 }
 TEST(IndexMap, equal_functions_of_different_steps_are_equal) {

@@ -25,17 +25,22 @@ Tried try_op(const char* op, DType t, std::vector<ir::Arg> rest, int tensors = 1
 }
 
 TEST(Lowering, takes_f32_arithmetic_and_activations) {
-  for (const char* op : {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor", "aten.maximum", "aten.minimum"})
+  for (const char* op :
+       {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor", "aten.maximum", "aten.minimum"})
     EXPECT_TRUE(try_op(op, DType::f32, {}, 2).taken) << op;
-  for (const char* op : {"aten.abs", "aten.neg", "aten.sqrt", "aten.rsqrt", "aten.exp", "aten.log", "aten.sin", "aten.cos", "aten.tanh", "aten.sigmoid", "aten.ceil", "aten.floor", "aten.square",
-                         "aten.reciprocal", "aten.relu", "aten.hardtanh", "aten.leaky_relu", "aten.elu", "aten.gelu", "aten.silu", "aten.hardsigmoid", "aten.hardswish"})
+  for (const char* op :
+       {"aten.abs",    "aten.neg",        "aten.sqrt",        "aten.rsqrt",    "aten.exp",        "aten.log",
+        "aten.sin",    "aten.cos",        "aten.tanh",        "aten.sigmoid",  "aten.ceil",       "aten.floor",
+        "aten.square", "aten.reciprocal", "aten.relu",        "aten.hardtanh", "aten.leaky_relu", "aten.elu",
+        "aten.gelu",   "aten.silu",       "aten.hardsigmoid", "aten.hardswish"})
     EXPECT_TRUE(try_op(op, DType::f32, {}).taken) << op << ": " << try_op(op, DType::f32, {}).reason;
   EXPECT_TRUE(try_op("aten.gelu", DType::f32, {"tanh"}).taken);
   EXPECT_TRUE(try_op("aten.clamp", DType::f32, {0, 6}).taken);
   EXPECT_TRUE(try_op("aten.add.Tensor", DType::f32, {2.5}, 2).taken);  // alpha
   EXPECT_TRUE(try_op("aten.mul.Scalar", DType::f32, {2}).taken);
   EXPECT_TRUE(try_op("aten.rsub.Scalar", DType::f32, {1}).taken);
-  for (double p : {2.0, 3.0, 0.5, -0.5, -1.0}) EXPECT_TRUE(try_op("aten.pow.Tensor_Scalar", DType::f32, {p}).taken) << p;
+  for (double p : {2.0, 3.0, 0.5, -0.5, -1.0})
+    EXPECT_TRUE(try_op("aten.pow.Tensor_Scalar", DType::f32, {p}).taken) << p;
 }
 
 TEST(Lowering, refuses_with_a_reason_what_xnnpack_cannot_compute) {

@@ -24,7 +24,8 @@ class SymbolicViews : public testing::Test {
     Builder b(g_, nullptr);
     const auto simpler = d->decompose(*r[0]->producer, b);
     EXPECT_TRUE(simpler) << (simpler ? "" : simpler.error().str());
-    for (size_t i = 0; simpler && i < simpler->size(); ++i) EXPECT_EQ(ir::str((*simpler)[i]->type), ir::str(r[i]->type)) << op;
+    for (size_t i = 0; simpler && i < simpler->size(); ++i)
+      EXPECT_EQ(ir::str((*simpler)[i]->type), ir::str(r[i]->type)) << op;
     return out;
   }
 };
@@ -57,7 +58,8 @@ TEST_F(SymbolicViews, expand_takes_sizes_from_another) {
   EXPECT_EQ(types("aten.expand", {y, ir::Arg::ints({2, -1, -1})}), "f32[2,s0,3]");
 }
 TEST_F(SymbolicViews, cat_and_stack_add_up) {
-  EXPECT_EQ(types("aten.cat", {ir::Arg::values({input({s_, 3}), input({2, 3}), input({t_, 3})}), 0}), "f32[s0 + s1 + 2,3]");
+  EXPECT_EQ(types("aten.cat", {ir::Arg::values({input({s_, 3}), input({2, 3}), input({t_, 3})}), 0}),
+            "f32[s0 + s1 + 2,3]");
   EXPECT_EQ(types("aten.stack", {ir::Arg::values({input({s_, 3}), input({s_, 3})}), 1}), "f32[s0,2,3]");
 }
 TEST_F(SymbolicViews, split_along_a_static_dim) {

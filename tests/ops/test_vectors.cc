@@ -93,8 +93,14 @@ class Reader {
       const size_t start = at_;
       while (at_ < s_.size() && !std::strchr(" }", s_[at_])) ++at_;
       const std::string n(s_.substr(start, at_ - start));
-      if (!is_float(t.dtype)) ir::store_i(t.dtype, t.mutable_data(), i, static_cast<int64_t>(n[0] == '-' ? std::strtoll(n.c_str(), nullptr, 10) : static_cast<int64_t>(std::strtoull(n.c_str(), nullptr, 10))));
-      else ir::store_f(t.dtype, t.mutable_data(), i, t.dtype == DType::f64 ? std::strtod(n.c_str(), nullptr) : static_cast<double>(std::strtof(n.c_str(), nullptr)));
+      if (!is_float(t.dtype))
+        ir::store_i(t.dtype, t.mutable_data(), i,
+                    static_cast<int64_t>(n[0] == '-' ? std::strtoll(n.c_str(), nullptr, 10)
+                                                     : static_cast<int64_t>(std::strtoull(n.c_str(), nullptr, 10))));
+      else
+        ir::store_f(t.dtype, t.mutable_data(), i,
+                    t.dtype == DType::f64 ? std::strtod(n.c_str(), nullptr)
+                                          : static_cast<double>(std::strtof(n.c_str(), nullptr)));
     }
     EXPECT_TRUE(eat("}"));
     return t;
@@ -132,15 +138,24 @@ std::vector<Case> read(const std::filesystem::path& p) {
       continue;
     }
     Case& c = cases.back();
-    if (key == "in") c.args.push_back(Reader(rest).item());
-    else if (key == "kw") c.keywords.emplace_back(rest.substr(0, rest.find(' ')), Reader(rest.substr(rest.find(' ') + 1)).item());
-    else if (key == "out") c.outs.push_back(Reader(rest).item());
-    else if (key == "shape") c.shapes.push_back(Reader(rest).type());
-    else if (key == "error") c.error = true;
-    else if (key == "written") c.written = {std::strtoul(rest.c_str(), nullptr, 10), Reader(rest.substr(rest.find(' ') + 1)).item()};
-    else if (key == "base") c.base = Reader(rest).item();
-    else if (key == "tol") c.tol = {std::strtod(rest.c_str(), nullptr), std::strtod(rest.c_str() + rest.find(' '), nullptr)};
-    else ADD_FAILURE() << p << ":" << number << ": " << line;
+    if (key == "in")
+      c.args.push_back(Reader(rest).item());
+    else if (key == "kw")
+      c.keywords.emplace_back(rest.substr(0, rest.find(' ')), Reader(rest.substr(rest.find(' ') + 1)).item());
+    else if (key == "out")
+      c.outs.push_back(Reader(rest).item());
+    else if (key == "shape")
+      c.shapes.push_back(Reader(rest).type());
+    else if (key == "error")
+      c.error = true;
+    else if (key == "written")
+      c.written = {std::strtoul(rest.c_str(), nullptr, 10), Reader(rest.substr(rest.find(' ') + 1)).item()};
+    else if (key == "base")
+      c.base = Reader(rest).item();
+    else if (key == "tol")
+      c.tol = {std::strtod(rest.c_str(), nullptr), std::strtod(rest.c_str() + rest.find(' '), nullptr)};
+    else
+      ADD_FAILURE() << p << ":" << number << ": " << line;
   }
   return cases;
 }
@@ -187,7 +202,8 @@ Tensor by_point(const Point& p, const TensorType& type, std::span<const Tensor> 
       const double v = p.f(dense, at);
       ir::store_f(type.dtype, out.mutable_data(), k, v);
       const Bounded b = p.bounded(bounded, at);
-      EXPECT_TRUE(b.v == v || (b.v != b.v && v != v) || std::fabs(b.v - v) <= 1e-12 * std::fabs(v)) << "bounded value " << b.v << " differs from " << v;
+      EXPECT_TRUE(b.v == v || (b.v != b.v && v != v) || std::fabs(b.v - v) <= 1e-12 * std::fabs(v))
+          << "bounded value " << b.v << " differs from " << v;
       EXPECT_FALSE(b.e < 0);
     } else if (p.i) {
       ir::store_i(type.dtype, out.mutable_data(), k, p.i(dense, at));
@@ -195,14 +211,17 @@ Tensor by_point(const Point& p, const TensorType& type, std::span<const Tensor> 
       std::array<int64_t, kMaxRank> from{};
       const int operand = p.move(at, from.data());
       if (operand < 0) {
-        if (is_float(type.dtype)) ir::store_f(type.dtype, out.mutable_data(), k, p.fill.f);
-        else ir::store_i(type.dtype, out.mutable_data(), k, p.fill.i);
+        if (is_float(type.dtype))
+          ir::store_f(type.dtype, out.mutable_data(), k, p.fill.f);
+        else
+          ir::store_i(type.dtype, out.mutable_data(), k, p.fill.i);
       } else {
         const Tensor& t = dense.tensor(operand);
         const size_t width = size_of(type.dtype);
         EW_CHECK(t.dtype == type.dtype);
         std::memcpy(out.mutable_data() + static_cast<size_t>(k) * width,
-                    t.data + dense.checked(operand, {from.data(), t.sizes.size()}) * static_cast<int64_t>(width), width);
+                    t.data + dense.checked(operand, {from.data(), t.sizes.size()}) * static_cast<int64_t>(width),
+                    width);
       }
     }
     for (size_t d = at.size(); d-- > 0;) {
@@ -227,7 +246,8 @@ Tensor restrided(const Tensor& t) {
   std::memset(storage.mutable_data(), 0x5a, storage.nbytes());
   std::vector<int64_t> at(t.sizes.size(), 0);
   for (int64_t k = 0, n = t.numel(); k < n; ++k) {
-    std::memcpy(storage.mutable_data() + r.offset_of(at) * static_cast<int64_t>(width), t.data + t.offset_of(at) * static_cast<int64_t>(width), width);
+    std::memcpy(storage.mutable_data() + r.offset_of(at) * static_cast<int64_t>(width),
+                t.data + t.offset_of(at) * static_cast<int64_t>(width), width);
     for (size_t d = at.size(); d-- > 0;) {
       if (++at[d] < t.sizes[d]) break;
       at[d] = 0;
@@ -242,7 +262,8 @@ Call call_of(const ir::Op& op, const std::vector<ir::Arg>& args, const Values& v
   return Call::with(op, args, [&](const ir::Value* v) -> Call::Known {
     const auto it = values.find(v);
     if (it == values.end()) return {v->type, std::nullopt};
-    if (const auto* t = std::get_if<Tensor>(&it->second)) return {TensorType{t->dtype, Shape(t->sizes.begin(), t->sizes.end())}, std::nullopt};
+    if (const auto* t = std::get_if<Tensor>(&it->second))
+      return {TensorType{t->dtype, Shape(t->sizes.begin(), t->sizes.end())}, std::nullopt};
     const auto& s = std::get<Scalar>(it->second);
     return {ir::ScalarType{s.kind, std::nullopt}, s};
   });
@@ -271,7 +292,8 @@ Result<std::vector<Known>> run(const OpDef& d, const std::vector<ir::Arg>& args,
     for (const Scalar& x : s) results.push_back(x);
   } else if (way == Way::kPoint) {
     for (size_t r = 0; r < types.size(); ++r) {
-      if (!ir::is_static(std::get<TensorType>(types[r]).shape)) return fail(Code::kUnsupported, "the shape depends on the data");
+      if (!ir::is_static(std::get<TensorType>(types[r]).shape))
+        return fail(Code::kUnsupported, "the shape depends on the data");
       EW_ASSIGN(const Point p, point(d, c, r));
       results.push_back(by_point(p, std::get<TensorType>(types[r]), in));
     }
@@ -286,7 +308,8 @@ Result<std::vector<Known>> run(const OpDef& d, const std::vector<ir::Arg>& args,
       }
       const auto& type = std::get<TensorType>(t);
       // A shape that depends on the data: `whole` makes the tensor.
-      out.push_back(Tensor::empty(type.dtype, ir::is_static(type.shape) ? ir::static_sizes(type.shape) : std::vector<int64_t>(type.rank(), 0)));
+      out.push_back(Tensor::empty(
+          type.dtype, ir::is_static(type.shape) ? ir::static_sizes(type.shape) : std::vector<int64_t>(type.rank(), 0)));
       std::memset(out.back().mutable_data(), 0x5a, out.back().nbytes());
     }
     EW_TRY(d.whole(c, in, out));
@@ -305,7 +328,8 @@ bool fixed(const Type& t) {
 }
 
 // Evaluates the nodes that a decomposition made.
-Result<std::vector<Known>> run_decomposed(const OpDef& d, ir::Graph& g, const std::vector<ir::Arg>& args, Values values, bool& kept) {
+Result<std::vector<Known>> run_decomposed(const OpDef& d, ir::Graph& g, const std::vector<ir::Arg>& args, Values values,
+                                          bool& kept) {
   EW_ASSIGN(const Types types, infer(d, Call::of(d, args)));
   ir::Node* n = g.add(d, args, types);
   for (size_t k = 0; k < n->num_results(); ++k) g.outputs.push_back(n->result(k));  // all are wanted
@@ -320,7 +344,8 @@ Result<std::vector<Known>> run_decomposed(const OpDef& d, ir::Graph& g, const st
   }
   std::vector<Known> results;
   for (size_t k = 0; k < to.size(); ++k) {
-    EXPECT_TRUE(to[k]->type == n->result(k)->type || !fixed(to[k]->type) || !fixed(n->result(k)->type)) << "decomposition gives " << ir::str(to[k]->type) << " for " << ir::str(n->result(k)->type);
+    EXPECT_TRUE(to[k]->type == n->result(k)->type || !fixed(to[k]->type) || !fixed(n->result(k)->type))
+        << "decomposition gives " << ir::str(to[k]->type) << " for " << ir::str(n->result(k)->type);
     results.push_back(values.at(to[k]));
   }
   return results;
@@ -338,7 +363,8 @@ Result<std::vector<Known>> run_any(const OpDef& d, const std::vector<ir::Arg>& a
     a.each_value([&](ir::Value*& v) {
       ir::Value*& to = moved[v];
       const Known& k = values.at(v);
-      if (!to) to = std::holds_alternative<Tensor>(k) ? g.add_constant("c", std::get<Tensor>(k)) : g.add_input("s", v->type);
+      if (!to)
+        to = std::holds_alternative<Tensor>(k) ? g.add_constant("c", std::get<Tensor>(k)) : g.add_input("s", v->type);
       inner[to] = k;
       v = to;
     });
@@ -370,7 +396,8 @@ void expect_equal(const Known& got, const Item& want, std::optional<std::pair<do
     for (int64_t i = 0; i < t->numel(); ++i) {
       if (is_float(t->dtype)) {
         const double a = ir::load_f(g->dtype, g->data, i), b = ir::load_f(t->dtype, t->data, i);
-        ASSERT_TRUE(close(a, b, tol.value_or(tolerance(t->dtype)))) << how << ": element " << i << " is " << a << ", PyTorch has " << b;
+        ASSERT_TRUE(close(a, b, tol.value_or(tolerance(t->dtype))))
+            << how << ": element " << i << " is " << a << ", PyTorch has " << b;
       } else {
         ASSERT_EQ(ir::load_i(g->dtype, g->data, i), ir::load_i(t->dtype, t->data, i)) << how << ": element " << i;
       }
@@ -410,9 +437,12 @@ ir::Arg to_arg(const Item& item, ir::Graph& g, Values& values) {
 
 // The calls that a lowering makes of XNNPACK, where they only move data. `lowered_cases` counts what was carried out.
 int lowered_cases = 0;
-void check_lowered(const Case& k, const OpDef& d, ir::Graph& g, const std::vector<ir::Arg>& args, const Types& types, const Values& values) {
+void check_lowered(const Case& k, const OpDef& d, ir::Graph& g, const std::vector<ir::Arg>& args, const Types& types,
+                   const Values& values) {
   for (const Type& t : types)
-    if (!std::holds_alternative<TensorType>(t) || std::get<TensorType>(t).dtype != DType::f32 || !ir::is_static(std::get<TensorType>(t).shape)) return;
+    if (!std::holds_alternative<TensorType>(t) || std::get<TensorType>(t).dtype != DType::f32 ||
+        !ir::is_static(std::get<TensorType>(t).shape))
+      return;
   const ir::Node* n = g.add(d, args, types);
   EmulatedXnn xnn;
   for (const auto& [v, known] : values) {
@@ -424,7 +454,8 @@ void check_lowered(const Case& k, const OpDef& d, ir::Graph& g, const std::vecto
   if (xnn.foreign || (!r && r.error().code == Code::kKeptOnHost)) return;
   ASSERT_TRUE(r) << r.error().str();
   ++lowered_cases;
-  for (size_t i = 0; i < k.outs.size(); ++i) expect_equal(xnn.tensors.at(n->result(i)), k.outs[i], std::pair(0.0, 0.0), "lowered");
+  for (size_t i = 0; i < k.outs.size(); ++i)
+    expect_equal(xnn.tensors.at(n->result(i)), k.outs[i], std::pair(0.0, 0.0), "lowered");
 }
 
 // A write through a view: the base's new value by scatter_back, evaluated node by node.
@@ -494,7 +525,10 @@ void check(const Case& k) {
         expect_equal((*r)[i], Item{*t}, std::pair(tol.first / 4, tol.second / 4), how);
       }
   };
-  constexpr std::pair<Way, const char*> kWays[] = {{Way::kPoint, "point"}, {Way::kWhole, "whole"}, {Way::kWholeRestrided, "whole, other strides"}, {Way::kNumbers, "numbers"}};
+  constexpr std::pair<Way, const char*> kWays[] = {{Way::kPoint, "point"},
+                                                   {Way::kWhole, "whole"},
+                                                   {Way::kWholeRestrided, "whole, other strides"},
+                                                   {Way::kNumbers, "numbers"}};
   for (const auto& [way, how] : kWays) {
     if (!has_way(*d, way)) continue;
     // Elements of a result of unknown sizes, or of one that depends on a mask, cannot be had alone: then `whole` is the meaning.
@@ -538,7 +572,8 @@ TEST_P(Vectors, agrees_with_pytorch) {
     SCOPED_TRACE(path.filename().string() + ":" + std::to_string(k.line) + " " + k.op);
     check(k);
   }
-  for (const char* moves : {"cat", "expand", "flip", "pad", "permute", "repeat", "roll", "select", "slice", "slice_scatter", "squeeze", "unsqueeze", "view"})
+  for (const char* moves : {"cat", "expand", "flip", "pad", "permute", "repeat", "roll", "select", "slice",
+                            "slice_scatter", "squeeze", "unsqueeze", "view"})
     if (GetParam() == moves) EXPECT_GT(lowered_cases, 0) << "XNNPACK would have taken none of them";
 }
 INSTANTIATE_TEST_SUITE_P(Ops, Vectors, testing::ValuesIn(files()), [](const auto& i) { return i.param; });

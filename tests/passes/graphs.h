@@ -46,8 +46,10 @@ inline std::vector<interp::Datum> random_inputs(const ir::Program& p, unsigned s
     ir::Tensor t = ir::Tensor::empty(v->tensor()->dtype, sizes);
     for (int64_t i = 0; i < t.numel(); ++i) {
       const double x = static_cast<double>(r()) / 1073741824.0 - 2;
-      if (is_float(t.dtype)) ir::store_f(t.dtype, t.mutable_data(), i, r() % 4 ? x : kSpecial[r() % std::size(kSpecial)]);
-      else ir::store_i(t.dtype, t.mutable_data(), i, static_cast<int64_t>(r() % 3));
+      if (is_float(t.dtype))
+        ir::store_f(t.dtype, t.mutable_data(), i, r() % 4 ? x : kSpecial[r() % std::size(kSpecial)]);
+      else
+        ir::store_i(t.dtype, t.mutable_data(), i, static_cast<int64_t>(r() % 3));
     }
     out.push_back(t);
   }
@@ -59,12 +61,14 @@ inline void expect_same_numbers(const ir::Program& before, const ir::Program& af
   for (unsigned seed : {1u, 2u, 3u}) {
     const auto inputs = random_inputs(before, seed, seed + 3);
     interp::State sa, sb;
-    const auto a = interp::run(*before.graph, inputs, {.state = &sa}), b = interp::run(*after.graph, inputs, {.state = &sb});
+    const auto a = interp::run(*before.graph, inputs, {.state = &sa}),
+               b = interp::run(*after.graph, inputs, {.state = &sb});
     ASSERT_TRUE(a.has_value()) << a.error().str();
     ASSERT_TRUE(b.has_value()) << b.error().str();
     ASSERT_EQ(a->outputs.size(), b->outputs.size());
     const auto expect = [&](const ir::Tensor& x, const ir::Tensor& y) {
-      const auto c = interp::compare(y, x, promise >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
+      const auto c = interp::compare(
+          y, x, promise >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
       EXPECT_TRUE(c.agrees()) << c.str();
       // What is bit-exact keeps the sign of zero.
       if (promise == Agreement::kBitExact && is_float(x.dtype)) {

@@ -24,7 +24,8 @@ void run_cases(const std::string& pass) {
   ASSERT_NE(def, nullptr) << pass;
   std::string stem = pass;
   std::replace(stem.begin(), stem.end(), '-', '_');
-  const auto cases = ir::parse_cases(read_text(std::filesystem::path(EW_TEST_DATA) / (stem + ".ir")), ops::parse_context());
+  const auto cases =
+      ir::parse_cases(read_text(std::filesystem::path(EW_TEST_DATA) / (stem + ".ir")), ops::parse_context());
   ASSERT_TRUE(cases.has_value()) << cases.error().str();
   ASSERT_GE(cases->size(), 2u);
   for (const ir::ParsedCase& c : *cases) {
@@ -36,7 +37,9 @@ void run_cases(const std::string& pass) {
     const auto ok = run_pass(after, *def, {.verify = Verify::kStrict}, log);
     ASSERT_TRUE(ok.has_value()) << ok.error().str();
     EXPECT_EQ(log.faults, 0);
-    EXPECT_EQ(after.graph->hash(), c.graphs.back().graph->hash()) << "expected\n" << ir::print(*c.graphs.back().graph) << "got\n" << ir::print(*after.graph);
+    EXPECT_EQ(after.graph->hash(), c.graphs.back().graph->hash()) << "expected\n"
+                                                                  << ir::print(*c.graphs.back().graph) << "got\n"
+                                                                  << ir::print(*after.graph);
     const auto sound = ops::verify(*after.graph);
     EXPECT_TRUE(sound.has_value()) << sound.error().str();
     expect_same_numbers(before, after, def->agreement);

@@ -26,11 +26,13 @@ double element(const HostTensor& t, int64_t i) {
 
 std::string difference(const HostTensor& got, const HostTensor& want, double rtol, double atol) {
   if (got.dtype != want.dtype) return fmt::format("dtype {} instead of {}", name(got.dtype), name(want.dtype));
-  if (got.sizes != want.sizes) return fmt::format("shape [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.sizes, ", "));
+  if (got.sizes != want.sizes)
+    return fmt::format("shape [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.sizes, ", "));
   for (int64_t i = 0; i < got.numel(); ++i) {
     const double a = element(got, i), b = element(want, i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (!is_float(got.dtype) || std::isinf(b) || !(std::fabs(a - b) <= atol + rtol * std::fabs(b))) return fmt::format("element {}: {} instead of {}", i, a, b);
+    if (!is_float(got.dtype) || std::isinf(b) || !(std::fabs(a - b) <= atol + rtol * std::fabs(b)))
+      return fmt::format("element {}: {} instead of {}", i, a, b);
   }
   return "";
 }

@@ -79,7 +79,9 @@ HostTensor host(DType dtype, std::vector<int64_t> sizes, const std::vector<T>& v
   const Bytes b = std::as_bytes(std::span(v));
   return HostTensor::owned(dtype, std::move(sizes), {b.begin(), b.end()});
 }
-inline HostTensor floats(std::vector<int64_t> sizes, const std::vector<float>& v) { return host(DType::f32, std::move(sizes), v); }
+inline HostTensor floats(std::vector<int64_t> sizes, const std::vector<float>& v) {
+  return host(DType::f32, std::move(sizes), v);
+}
 inline std::vector<float> to_floats(const HostTensor& t) {
   std::vector<float> v(t.bytes.size() / 4);
   std::memcpy(v.data(), t.bytes.data(), v.size() * 4);

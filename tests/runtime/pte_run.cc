@@ -18,7 +18,10 @@ using namespace edgewright;
 
 double value(const HostTensor& t, int64_t i) {
   const std::byte* p = t.bytes.data() + static_cast<size_t>(i) * size_of(t.dtype);
-  const auto as = [p]<class T>(T v) { std::memcpy(&v, p, sizeof v); return v; };
+  const auto as = [p]<class T>(T v) {
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  };
   switch (t.dtype) {
     case DType::f32: return as(float{});
     case DType::f64: return as(double{});
@@ -28,7 +31,8 @@ double value(const HostTensor& t, int64_t i) {
     case DType::i32: return as(int32_t{});
     case DType::i16: return as(int16_t{});
     case DType::i8: return as(int8_t{});
-    case DType::u8: case DType::b8: return as(uint8_t{});
+    case DType::u8:
+    case DType::b8: return as(uint8_t{});
     default: return 0;
   }
 }
@@ -36,7 +40,8 @@ double value(const HostTensor& t, int64_t i) {
 // Greatest difference beyond atol + rtol * |expected|; negative when all is well.
 std::string compare(const HostTensor& got, const HostTensor& want, double atol, double rtol, double& worst) {
   if (got.dtype != want.dtype) return fmt::format("dtype {} instead of {}", name(got.dtype), name(want.dtype));
-  if (got.sizes != want.sizes) return fmt::format("shape [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.sizes, ", "));
+  if (got.sizes != want.sizes)
+    return fmt::format("shape [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.sizes, ", "));
   const bool exact = !is_float(got.dtype);
   std::string bad;
   for (int64_t i = 0; i < got.numel(); ++i) {
@@ -44,7 +49,8 @@ std::string compare(const HostTensor& got, const HostTensor& want, double atol, 
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     const double d = std::fabs(a - b);
     worst = std::max(worst, std::isnan(d) ? INFINITY : d);
-    if (bad.empty() && (exact || !(d <= atol + rtol * std::fabs(b)) || std::isinf(b))) bad = fmt::format("element {}: {} instead of {}", i, a, b);
+    if (bad.empty() && (exact || !(d <= atol + rtol * std::fabs(b)) || std::isinf(b)))
+      bad = fmt::format("element {}: {} instead of {}", i, a, b);
   }
   return bad;
 }
@@ -64,14 +70,22 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string a = argv[i];
     const auto next = [&] { return std::string(i + 1 < argc ? argv[++i] : ""); };
-    if (a == "--inputs") inputs.push_back(next());
-    else if (a == "--expect") expects.push_back(next());
-    else if (a == "--atol") atol = std::stod(next());
-    else if (a == "--rtol") rtol = std::stod(next());
-    else if (a == "--method") method_name = next();
-    else if (a == "--threads") options.threads = std::stoi(next());
-    else if (a == "--bench") bench = std::stod(next());
-    else model = a;
+    if (a == "--inputs")
+      inputs.push_back(next());
+    else if (a == "--expect")
+      expects.push_back(next());
+    else if (a == "--atol")
+      atol = std::stod(next());
+    else if (a == "--rtol")
+      rtol = std::stod(next());
+    else if (a == "--method")
+      method_name = next();
+    else if (a == "--threads")
+      options.threads = std::stoi(next());
+    else if (a == "--bench")
+      bench = std::stod(next());
+    else
+      model = a;
   }
   const auto start = std::chrono::steady_clock::now();
   auto program = runtime::Program::load(model, options);
@@ -90,7 +104,8 @@ int main(int argc, char** argv) {
         if (i >= (*method)->num_inputs()) continue;
         const auto tag = (*method)->input_info(i).tag;
         if (tag == runtime::Tag::kInt || tag == runtime::Tag::kBool) {
-          auto r = tag == runtime::Tag::kInt ? (*method)->set_input_int(i, static_cast<int64_t>(value(t.tensor, 0))) : (*method)->set_input_bool(i, value(t.tensor, 0) != 0);
+          auto r = tag == runtime::Tag::kInt ? (*method)->set_input_int(i, static_cast<int64_t>(value(t.tensor, 0)))
+                                             : (*method)->set_input_bool(i, value(t.tensor, 0) != 0);
           if (!r) return fail_with(r.error());
         } else if (auto r = (*method)->set_input(i, t.tensor); !r) {
           return fail_with(r.error());
@@ -125,7 +140,8 @@ int main(int argc, char** argv) {
       ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count());
     }
     std::sort(ms.begin(), ms.end());
-    std::printf("load_ms %.2f runs %zu min_ms %.3f median_ms %.3f p90_ms %.3f\n", load_ms, ms.size(), ms.front(), ms[ms.size() / 2], ms[ms.size() * 9 / 10]);
+    std::printf("load_ms %.2f runs %zu min_ms %.3f median_ms %.3f p90_ms %.3f\n", load_ms, ms.size(), ms.front(),
+                ms[ms.size() / 2], ms[ms.size() * 9 / 10]);
   }
   return status;
 }

@@ -65,7 +65,8 @@ class Reader {
         case DType::f16: put(double_to_half(std::strtod(p, nullptr))); break;
         case DType::bf16: put(double_to_bf16(std::strtod(p, nullptr))); break;
         default: {
-          const auto v = n[0] == '-' ? static_cast<uint64_t>(std::strtoll(p, nullptr, 10)) : std::strtoull(p, nullptr, 10);
+          const auto v =
+              n[0] == '-' ? static_cast<uint64_t>(std::strtoll(p, nullptr, 10)) : std::strtoull(p, nullptr, 10);
           const auto b = std::as_bytes(std::span(&v, 1));  // little-endian: the low bytes
           data.insert(data.end(), b.begin(), b.begin() + static_cast<int64_t>(size_of(dtype)));
         }
@@ -130,7 +131,8 @@ std::vector<Schema> schemas() {
 std::vector<Case> cases() {
   std::vector<Case> all;
   std::vector<std::filesystem::path> paths;
-  for (const auto& e : std::filesystem::directory_iterator(std::string(EW_TEST_DATA) + "/../ops/vectors")) paths.push_back(e.path());
+  for (const auto& e : std::filesystem::directory_iterator(std::string(EW_TEST_DATA) + "/../ops/vectors"))
+    paths.push_back(e.path());
   std::sort(paths.begin(), paths.end());
   for (const auto& path : paths) {
     std::ifstream f(path);
@@ -173,7 +175,9 @@ class KernelCase {
     }
     std::vector<const HostTensor*> want;
     pte::TensorList list;
-    const std::vector<Item>& outs = c.outs.size() == 1 && std::holds_alternative<std::vector<Item>>(c.outs[0].v) ? std::get<std::vector<Item>>(c.outs[0].v) : c.outs;
+    const std::vector<Item>& outs = c.outs.size() == 1 && std::holds_alternative<std::vector<Item>>(c.outs[0].v)
+                                        ? std::get<std::vector<Item>>(c.outs[0].v)
+                                        : c.outs;
     if (!s.list && outs.size() != s.outs) return "skip";
     for (const Item& o : outs) {
       const auto* t = std::get_if<HostTensor>(&o.v);
@@ -183,8 +187,10 @@ class KernelCase {
       m_.plan().outputs.push_back(v);
       list.items.push_back(v);
     }
-    if (s.list) args.push_back(m_.value(list));
-    else args.insert(args.end(), list.items.begin(), list.items.end());
+    if (s.list)
+      args.push_back(m_.value(list));
+    else
+      args.insert(args.end(), list.items.begin(), list.items.end());
     const size_t dot = s.kernel.find('.');
     m_.call(s.kernel.substr(0, dot), dot == std::string::npos ? "" : s.kernel.substr(dot + 1), args);
     if (skip_) return "skip";
@@ -240,8 +246,10 @@ class KernelCase {
     }
     std::vector<int64_t> ints;
     for (const Item& i : *l) {
-      if (const auto* n = std::get_if<int64_t>(&i.v)) ints.push_back(*n);
-      else skip_ = true;
+      if (const auto* n = std::get_if<int64_t>(&i.v))
+        ints.push_back(*n);
+      else
+        skip_ = true;
     }
     return m_.ints(ints);
   }

@@ -36,7 +36,9 @@ std::vector<StockCase> stock_cases() {
   for (StockCase c; f >> c.name >> c.atol >> c.rtol;) all.push_back(c);
   return all;
 }
-std::string path_of(const std::string& name, const char* end) { return std::string(EW_TEST_DATA) + "/data/" + name + end; }
+std::string path_of(const std::string& name, const char* end) {
+  return std::string(EW_TEST_DATA) + "/data/" + name + end;
+}
 
 std::vector<std::byte> read_all(const std::string& path) {
   auto f = MappedFile::open(path);
@@ -66,7 +68,9 @@ TEST_P(Stock, gives_pytorchs_outputs) {
       const auto done = (*method)->execute();
       ASSERT_TRUE(done) << done.error().str();
       for (const NamedTensor& t : *wanted)
-        EXPECT_EQ(difference((*method)->output_tensor(std::stoul(t.name)), t.tensor, GetParam().rtol, GetParam().atol), "") << "output " << t.name;
+        EXPECT_EQ(difference((*method)->output_tensor(std::stoul(t.name)), t.tensor, GetParam().rtol, GetParam().atol),
+                  "")
+            << "output " << t.name;
     }
   }
 }
@@ -119,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(Files, Stock, testing::ValuesIn(stock_cases()), [](cons
 // x + y, both [2, 3].
 Maker adder() {
   Maker m;
-  const int32_t x = m.tensor(DType::f32, {2, 3}), y = m.tensor(DType::f32, {2, 3}), one = m.value(int64_t{1}), z = m.planned(DType::f32, {2, 3});
+  const int32_t x = m.tensor(DType::f32, {2, 3}), y = m.tensor(DType::f32, {2, 3}), one = m.value(int64_t{1}),
+                z = m.planned(DType::f32, {2, 3});
   m.plan().inputs = {x, y};
   m.plan().outputs = {z};
   m.call("aten::add", "out", {x, y, one, z, z});
@@ -182,8 +187,8 @@ TEST(Runtime, keeps_mutable_buffers_between_runs_and_resets_them) {
   Maker m;
   const std::vector<float> start = {10, 20};
   m.blobs.mutable_data = {Bytes(), bytes_of(start)};
-  const int32_t x = m.tensor(DType::f32, {2}), state = m.planned(DType::f32, {2}, 1), one = m.value(int64_t{1}), sum = m.planned(DType::f32, {2}),
-                no = m.value(false);
+  const int32_t x = m.tensor(DType::f32, {2}), state = m.planned(DType::f32, {2}, 1), one = m.value(int64_t{1}),
+                sum = m.planned(DType::f32, {2}), no = m.value(false);
   m.plan().inputs = {x};
   m.plan().outputs = {sum};
   m.call("aten::add", "out", {state, x, one, sum, sum});
@@ -204,8 +209,8 @@ TEST(Runtime, keeps_mutable_buffers_between_runs_and_resets_them) {
 // if flag: y = x + x else y = x
 TEST(Runtime, jumps_and_moves) {
   Maker m;
-  const int32_t flag = m.tensor(DType::b8, {}), x = m.tensor(DType::f32, {2}), one = m.value(int64_t{1}), sum = m.planned(DType::f32, {2}),
-                y = m.planned(DType::f32, {2}), never = m.value(false);
+  const int32_t flag = m.tensor(DType::b8, {}), x = m.tensor(DType::f32, {2}), one = m.value(int64_t{1}),
+                sum = m.planned(DType::f32, {2}), y = m.planned(DType::f32, {2}), never = m.value(false);
   m.plan().inputs = {flag, x};
   m.plan().outputs = {y};
   m.code().push_back(pte::JumpFalseCall{flag, 4});
@@ -250,7 +255,9 @@ TEST(Runtime, computes_sizes_and_follows_dynamic_shapes) {
     ASSERT_TRUE((*method)->set_input(0, floats({rows, 3}, std::vector<float>(static_cast<size_t>(rows * 3), 2.0f))));
     ASSERT_TRUE((*method)->execute());
     EXPECT_EQ((*method)->output(1).i, rows);
-    EXPECT_EQ(difference((*method)->output_tensor(0), floats({rows, 3}, std::vector<float>(static_cast<size_t>(rows * 3), 4.0f)), 0, 0), "");
+    EXPECT_EQ(difference((*method)->output_tensor(0),
+                         floats({rows, 3}, std::vector<float>(static_cast<size_t>(rows * 3), 4.0f)), 0, 0),
+              "");
   }
   const auto r = (*method)->set_input(0, floats({5, 3}, std::vector<float>(15)));
   ASSERT_FALSE(r);
@@ -309,7 +316,8 @@ TEST_P(Damaged, survives_every_truncation) {
   const auto file = read_all(path_of(GetParam(), ".pte"));
   ASSERT_FALSE(file.empty());
   for (size_t n = 0; n < file.size(); ++n) {
-    const std::vector<std::byte> cut(file.begin(), file.begin() + static_cast<int64_t>(n));  // its own block, so that ASan sees its end
+    const std::vector<std::byte> cut(
+        file.begin(), file.begin() + static_cast<int64_t>(n));  // its own block, so that ASan sees its end
     try_to_run(Bytes(cut));
   }
 }
@@ -320,14 +328,17 @@ TEST_P(Damaged, survives_flipped_bits) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     std::vector<std::byte> bad = file;
-    for (int flips = 1 + static_cast<int>(random() % 3); flips-- > 0;) bad[random() % bad.size()] ^= std::byte(1u << random() % 8);
+    for (int flips = 1 + static_cast<int>(random() % 3); flips-- > 0;)
+      bad[random() % bad.size()] ^= std::byte(1u << random() % 8);
     try_to_run(Bytes(bad));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Damaged,
-                         testing::Values("test_fp32_conv2d", "test_fp32_maxpool2d_unsupported", "test_qs8_cat2", "test_linear_qd8_f16_per_token_weight_per_channel_group_int4",
-                                         "test_fp32_linear_relu_batch_norm", "test_fp32_bilinear2d_dynamic_bilinear2d_not_partitioned"));
+                         testing::Values("test_fp32_conv2d", "test_fp32_maxpool2d_unsupported", "test_qs8_cat2",
+                                         "test_linear_qd8_f16_per_token_weight_per_channel_group_int4",
+                                         "test_fp32_linear_relu_batch_norm",
+                                         "test_fp32_bilinear2d_dynamic_bilinear2d_not_partitioned"));
 
 }  // namespace
 }  // namespace edgewright::runtime

@@ -56,10 +56,10 @@ struct Code {
   size_t size;
 };
 constexpr Code kCodes[] = {
-    {"F32", ScalarType::Float, 4}, {"F64", ScalarType::Double, 8}, {"F16", ScalarType::Half, 2},
-    {"BF16", ScalarType::BFloat16, 2}, {"I64", ScalarType::Long, 8}, {"I32", ScalarType::Int, 4},
-    {"I16", ScalarType::Short, 2}, {"I8", ScalarType::Char, 1}, {"U8", ScalarType::Byte, 1},
-    {"BOOL", ScalarType::Bool, 1}, {"U16", ScalarType::UInt16, 2}, {"U32", ScalarType::UInt32, 4},
+    {"F32", ScalarType::Float, 4},     {"F64", ScalarType::Double, 8}, {"F16", ScalarType::Half, 2},
+    {"BF16", ScalarType::BFloat16, 2}, {"I64", ScalarType::Long, 8},   {"I32", ScalarType::Int, 4},
+    {"I16", ScalarType::Short, 2},     {"I8", ScalarType::Char, 1},    {"U8", ScalarType::Byte, 1},
+    {"BOOL", ScalarType::Bool, 1},     {"U16", ScalarType::UInt16, 2}, {"U32", ScalarType::UInt32, 4},
 };
 
 // A dense row-major tensor with bytes of its own.
@@ -92,7 +92,8 @@ TensorFile read_safetensors(const std::string& path) {
         entry["data_offsets"].at(1).get(end) || begin > end || end > all.size() - data)
       die(3, path + ": bad entry for key " + std::string(key));
     HostTensor t;
-    const auto code = std::find_if(std::begin(kCodes), std::end(kCodes), [&](const Code& c) { return dtype == c.name; });
+    const auto code =
+        std::find_if(std::begin(kCodes), std::end(kCodes), [&](const Code& c) { return dtype == c.name; });
     if (code == std::end(kCodes)) die(3, path + ": dtype " + std::string(dtype));
     t.code = *code;
     for (const auto dim : shape) t.sizes.push_back(int64_t(dim));
@@ -106,7 +107,8 @@ void write_safetensors(const std::string& path, const TensorFile& file) {
   std::string header = "{";
   size_t at = 0;
   for (const auto& [key, t] : file) {
-    header += (at || header.size() > 1 ? ",\"" : "\"") + std::to_string(key) + "\":{\"dtype\":\"" + t.code.name + "\",\"shape\":[";
+    header += (at || header.size() > 1 ? ",\"" : "\"") + std::to_string(key) + "\":{\"dtype\":\"" + t.code.name +
+              "\",\"shape\":[";
     for (size_t i = 0; i < t.sizes.size(); ++i) header += (i ? "," : "") + std::to_string(t.sizes[i]);
     header += "],\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(at + t.bytes.size()) + "]}";
     at += t.bytes.size();
@@ -141,7 +143,8 @@ void for_each_element(const std::vector<int64_t>& sizes, const std::vector<int64
 
 HostTensor to_host(const Tensor& t) {
   HostTensor out;
-  const auto code = std::find_if(std::begin(kCodes), std::end(kCodes), [&](const Code& c) { return c.type == t.scalar_type(); });
+  const auto code =
+      std::find_if(std::begin(kCodes), std::end(kCodes), [&](const Code& c) { return c.type == t.scalar_type(); });
   if (code == std::end(kCodes)) die(4, "an output has scalar type " + std::to_string(int(t.scalar_type())));
   out.code = *code;
   out.sizes.assign(t.sizes().begin(), t.sizes().end());
@@ -157,7 +160,8 @@ HostTensor to_host(const Tensor& t) {
 TensorPtr to_device(const HostTensor& t, executorch::runtime::Span<const uint8_t> dim_order, std::string& storage) {
   std::vector<executorch::aten::SizesType> sizes(t.sizes.begin(), t.sizes.end());
   std::vector<executorch::aten::DimOrderType> order(dim_order.begin(), dim_order.end());
-  if (order.size() != sizes.size()) die(2, "an input has rank " + std::to_string(sizes.size()) + ", not " + std::to_string(order.size()));
+  if (order.size() != sizes.size())
+    die(2, "an input has rank " + std::to_string(sizes.size()) + ", not " + std::to_string(order.size()));
   std::vector<int64_t> strides(sizes.size());
   int64_t step = 1;
   for (size_t i = order.size(); i-- > 0;) {
@@ -168,7 +172,8 @@ TensorPtr to_device(const HostTensor& t, executorch::runtime::Span<const uint8_t
   for_each_element(t.sizes, strides, t.code.size,
                    [&](size_t from, size_t to) { std::memcpy(&storage[to], &t.bytes[from], t.code.size); });
   std::vector<executorch::aten::StridesType> narrow(strides.begin(), strides.end());
-  return executorch::extension::make_tensor_ptr(std::move(sizes), storage.data(), std::move(order), std::move(narrow), t.code.type);
+  return executorch::extension::make_tensor_ptr(std::move(sizes), storage.data(), std::move(order), std::move(narrow),
+                                                t.code.type);
 }
 
 template <class T>
@@ -183,7 +188,8 @@ double element(const HostTensor& t, size_t i) {
     case ScalarType::Float: return load_as_double<float>(t.bytes, i);
     case ScalarType::Double: return load_as_double<double>(t.bytes, i);
     case ScalarType::Half: return static_cast<float>(*reinterpret_cast<const executorch::aten::Half*>(&t.bytes[i * 2]));
-    case ScalarType::BFloat16: return static_cast<float>(*reinterpret_cast<const executorch::aten::BFloat16*>(&t.bytes[i * 2]));
+    case ScalarType::BFloat16:
+      return static_cast<float>(*reinterpret_cast<const executorch::aten::BFloat16*>(&t.bytes[i * 2]));
     case ScalarType::Long: return load_as_double<int64_t>(t.bytes, i);
     case ScalarType::Int: return load_as_double<int32_t>(t.bytes, i);
     case ScalarType::Short: return load_as_double<int16_t>(t.bytes, i);
@@ -196,8 +202,10 @@ bool is_float(const HostTensor& t) { return t.code.name[0] == 'F' || t.code.name
 
 // The agreement rule of the project: |a - b| <= atol + rtol |b|, NaN equals NaN, infinities equal; integers exact.
 // Returns what is wrong, or nothing; prints the largest difference.
-std::optional<std::string> differs(const HostTensor& got, const HostTensor& want, double atol, double rtol, double& worst) {
-  if (std::strcmp(got.code.name, want.code.name)) return std::string("dtype ") + got.code.name + ", not " + want.code.name;
+std::optional<std::string> differs(const HostTensor& got, const HostTensor& want, double atol, double rtol,
+                                   double& worst) {
+  if (std::strcmp(got.code.name, want.code.name))
+    return std::string("dtype ") + got.code.name + ", not " + want.code.name;
   if (got.sizes != want.sizes) return "other shape";
   if (!is_float(want)) return got.bytes == want.bytes ? std::nullopt : std::optional<std::string>("integers differ");
   size_t bad = 0;
@@ -209,7 +217,8 @@ std::optional<std::string> differs(const HostTensor& got, const HostTensor& want
     if (std::isfinite(error)) worst = std::max(worst, error);
     bad += !(std::isfinite(a) && std::isfinite(b) && error <= atol + rtol * std::fabs(b));
   }
-  return bad ? std::optional<std::string>(std::to_string(bad) + " of " + std::to_string(count) + " elements out of tolerance")
+  return bad ? std::optional<std::string>(std::to_string(bad) + " of " + std::to_string(count) +
+                                          " elements out of tolerance")
              : std::nullopt;
 }
 
@@ -229,29 +238,47 @@ Options parse(int argc, char** argv) {
       if (++i >= argc) die(2, arg + " needs a value");
       return argv[i];
     };
-    if (arg == "--inputs") o.inputs.push_back(value());
-    else if (arg == "-o") o.outputs.push_back(value());
-    else if (arg == "--expect") o.expected.push_back(value());
-    else if (arg == "--method") o.method = value();
-    else if (arg == "--atol") o.atol = std::atof(value().c_str());
-    else if (arg == "--rtol") o.rtol = std::atof(value().c_str());
-    else if (arg == "--threads") o.threads = std::atoi(value().c_str());
-    else if (arg == "--bench") o.bench = std::atof(value().c_str());
+    if (arg == "--inputs")
+      o.inputs.push_back(value());
+    else if (arg == "-o")
+      o.outputs.push_back(value());
+    else if (arg == "--expect")
+      o.expected.push_back(value());
+    else if (arg == "--method")
+      o.method = value();
+    else if (arg == "--atol")
+      o.atol = std::atof(value().c_str());
+    else if (arg == "--rtol")
+      o.rtol = std::atof(value().c_str());
+    else if (arg == "--threads")
+      o.threads = std::atoi(value().c_str());
+    else if (arg == "--bench")
+      o.bench = std::atof(value().c_str());
     else if (arg == "--input") {
       const std::string pair = value();
       const size_t eq = pair.find('=');
       if (eq == std::string::npos) die(2, "--input wants KEY=VALUE, not " + pair);
       o.scalars[std::strtoul(pair.c_str(), nullptr, 10)] = pair.substr(eq + 1);
-    } else if (arg[0] == '-' || !o.model.empty()) die(2, "unexpected argument " + arg);
-    else o.model = arg;
+    } else if (arg[0] == '-' || !o.model.empty())
+      die(2, "unexpected argument " + arg);
+    else
+      o.model = arg;
   }
-  if (o.model.empty()) die(2, "usage: stock_run MODEL.pte [--inputs F]... [-o F]... [--expect F]... [--bench SECONDS] [--threads N]");
-  if (o.outputs.size() > o.inputs.size() || o.expected.size() > o.inputs.size()) die(2, "more -o or --expect than --inputs");
+  if (o.model.empty())
+    die(2, "usage: stock_run MODEL.pte [--inputs F]... [-o F]... [--expect F]... [--bench SECONDS] [--threads N]");
+  if (o.outputs.size() > o.inputs.size() || o.expected.size() > o.inputs.size())
+    die(2, "more -o or --expect than --inputs");
   return o;
 }
 
 void check(Error error, const std::string& what) {
-  if (error != Error::Ok) die(4, what + ": error 0x" + [&] { char b[16]; std::snprintf(b, sizeof b, "%x", unsigned(error)); return std::string(b); }());
+  if (error != Error::Ok)
+    die(
+        4, what + ": error 0x" + [&] {
+          char b[16];
+          std::snprintf(b, sizeof b, "%x", unsigned(error));
+          return std::string(b);
+        }());
 }
 
 // The inputs of one call. Those that neither the file nor --input names keep the value that the export fixed.
@@ -279,9 +306,12 @@ Call make_call(Method& method, const Options& o, const TensorFile& file) {
       call.values.emplace_back(i, *call.tensors.back());
     } else if (scalar != o.scalars.end()) {
       const char* text = scalar->second.c_str();
-      if (*tag == Tag::Int) call.values.emplace_back(i, EValue(int64_t(std::strtoll(text, nullptr, 10))));
-      else if (*tag == Tag::Double) call.values.emplace_back(i, EValue(std::strtod(text, nullptr)));
-      else if (*tag == Tag::Bool) call.values.emplace_back(i, EValue(scalar->second == "true" || scalar->second == "1"));
+      if (*tag == Tag::Int)
+        call.values.emplace_back(i, EValue(int64_t(std::strtoll(text, nullptr, 10))));
+      else if (*tag == Tag::Double)
+        call.values.emplace_back(i, EValue(std::strtod(text, nullptr)));
+      else if (*tag == Tag::Bool)
+        call.values.emplace_back(i, EValue(scalar->second == "true" || scalar->second == "1"));
     }
   }
   return call;
@@ -306,7 +336,7 @@ int main(int argc, char** argv) {
   check(module.load(), o.model + ": load");
   check(module.load_method(o.method), o.model + ": load of method " + o.method);
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" // Module::execute wants every input anew, fixed ones too
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // Module::execute wants every input anew, fixed ones too
   Method& method = **module.method(o.method);
 #pragma GCC diagnostic pop
   const double load_ms = ms_since(start);
@@ -326,7 +356,8 @@ int main(int argc, char** argv) {
     if (i >= o.expected.size()) continue;
     for (const auto& [key, want] : read_safetensors(o.expected[i])) {
       double worst = 0;
-      const auto wrong = out.count(key) ? differs(out[key], want, o.atol, o.rtol, worst) : std::optional<std::string>("missing");
+      const auto wrong =
+          out.count(key) ? differs(out[key], want, o.atol, o.rtol, worst) : std::optional<std::string>("missing");
       std::printf("call %zu output %zu: %s, max difference %.3g\n", i, key, wrong ? wrong->c_str() : "agrees", worst);
       if (wrong) status = 1;
     }
@@ -344,9 +375,10 @@ int main(int argc, char** argv) {
   std::sort(times.begin(), times.end());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("{\"median_ms\": %.4f, \"min_ms\": %.4f, \"p90_ms\": %.4f, \"runs\": %zu, \"load_ms\": %.3f, \"first_ms\": %.3f, "
-              "\"peak_rss_mb\": %.1f, \"threads\": %d}\n",
-              times[times.size() / 2], times[0], times[times.size() * 9 / 10], times.size(), load_ms, first_ms,
-              usage.ru_maxrss / 1024.0, o.threads);
+  std::printf(
+      "{\"median_ms\": %.4f, \"min_ms\": %.4f, \"p90_ms\": %.4f, \"runs\": %zu, \"load_ms\": %.3f, \"first_ms\": %.3f, "
+      "\"peak_rss_mb\": %.1f, \"threads\": %d}\n",
+      times[times.size() / 2], times[0], times[times.size() * 9 / 10], times.size(), load_ms, first_ms,
+      usage.ru_maxrss / 1024.0, o.threads);
   return status;
 }

@@ -111,7 +111,9 @@ bool broadcast(Shape& into, const Tensor& t) {
 Result<void> resize_broadcast(Call& c, Tensor& out, std::initializer_list<const Tensor*> inputs) {
   Shape s;
   for (const Tensor* t : inputs)
-    if (!broadcast(s, *t)) return c.fail(Code::kUsage, "shapes do not broadcast: [{}] into [{}]", fmt::join(t->shape(), ", "), fmt::join(s.span(), ", "));
+    if (!broadcast(s, *t))
+      return c.fail(Code::kUsage, "shapes do not broadcast: [{}] into [{}]", fmt::join(t->shape(), ", "),
+                    fmt::join(s.span(), ", "));
   return c.resize(out, s.span());
 }
 
@@ -137,7 +139,8 @@ void copy_view(pthreadpool* pool, Tensor& out, const Tensor& in, int64_t offset,
           int64_t b[kBlock];
           load_block<int64_t>(in.dtype, p, step[0], m, b);
           store_block<int64_t>(out.dtype, q, step[1], m, b);
-        } else if (from_int && out.dtype == DType::f32) {  // an int64 converts to float in one rounding only when straight
+        } else if (from_int &&
+                   out.dtype == DType::f32) {  // an int64 converts to float in one rounding only when straight
           float b[kBlock];
           load_block<float>(in.dtype, p, step[0], m, b);
           store_block<float>(out.dtype, q, step[1], m, b);

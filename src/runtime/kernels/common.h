@@ -22,9 +22,15 @@
 namespace edgewright::runtime {
 
 // Storage types of elements that C++ has no type for.
-struct Half { uint16_t bits; };
-struct BFloat16 { uint16_t bits; };
-struct Bool { uint8_t v; };
+struct Half {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
+struct Bool {
+  uint8_t v;
+};
 
 // f(T{}) for the storage type of a dtype; false where there is none (complex, f8, quantized).
 template <class F>
@@ -51,11 +57,13 @@ bool visit_storage(DType t, F&& f) {
 template <class T, class C>
 inline T to_int(C v) {
   if constexpr (sizeof(T) == 8) {
-    if (!(v >= static_cast<C>(-9223372036854775808.0) && v < static_cast<C>(9223372036854775808.0))) return static_cast<T>(INT64_MIN);
+    if (!(v >= static_cast<C>(-9223372036854775808.0) && v < static_cast<C>(9223372036854775808.0)))
+      return static_cast<T>(INT64_MIN);
     return static_cast<T>(static_cast<int64_t>(v));
   } else {
     if (!(v > static_cast<C>(-2147483904.0) && v < static_cast<C>(2147483648.0))) {
-      if (std::is_same_v<T, uint32_t> && v >= 0 && v < static_cast<C>(4294967296.0)) return static_cast<T>(static_cast<int64_t>(v));
+      if (std::is_same_v<T, uint32_t> && v >= 0 && v < static_cast<C>(4294967296.0))
+        return static_cast<T>(static_cast<int64_t>(v));
       return static_cast<T>(INT32_MIN);
     }
     return static_cast<T>(static_cast<int32_t>(v < static_cast<C>(-2147483648.0) ? static_cast<C>(-2147483648.0) : v));
@@ -64,26 +72,38 @@ inline T to_int(C v) {
 
 template <class C, class T>
 inline C load_as(T v) {
-  if constexpr (std::is_same_v<T, Half>) return load_as<C>(half_to_float(v.bits));
-  else if constexpr (std::is_same_v<T, BFloat16>) return load_as<C>(bf16_to_float(v.bits));
-  else if constexpr (std::is_same_v<T, Bool>) return static_cast<C>(v.v != 0);
-  else if constexpr (std::is_integral_v<C> && std::is_floating_point_v<T>) return to_int<C>(v);
-  else return static_cast<C>(v);
+  if constexpr (std::is_same_v<T, Half>)
+    return load_as<C>(half_to_float(v.bits));
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return load_as<C>(bf16_to_float(v.bits));
+  else if constexpr (std::is_same_v<T, Bool>)
+    return static_cast<C>(v.v != 0);
+  else if constexpr (std::is_integral_v<C> && std::is_floating_point_v<T>)
+    return to_int<C>(v);
+  else
+    return static_cast<C>(v);
 }
 
 template <class T, class C>
 inline T store_as(C v) {
-  if constexpr (std::is_same_v<T, Half>) return {double_to_half(static_cast<double>(v))};
-  else if constexpr (std::is_same_v<T, BFloat16>) return {double_to_bf16(static_cast<double>(v))};
-  else if constexpr (std::is_same_v<T, Bool>) return {static_cast<uint8_t>(v != C{0})};
-  else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<C>) return to_int<T>(v);
-  else return static_cast<T>(v);
+  if constexpr (std::is_same_v<T, Half>)
+    return {double_to_half(static_cast<double>(v))};
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return {double_to_bf16(static_cast<double>(v))};
+  else if constexpr (std::is_same_v<T, Bool>)
+    return {static_cast<uint8_t>(v != C{0})};
+  else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<C>)
+    return to_int<T>(v);
+  else
+    return static_cast<T>(v);
 }
 
 // What element-wise kernels compute in for tensors of a dtype.
 enum class Compute : uint8_t { kFloat, kDouble, kInt };
 inline bool has_compute(DType t) { return is_float(t) || is_int(t) || is_bool(t); }
-inline Compute compute_of(DType t) { return t == DType::f64 ? Compute::kDouble : is_float(t) ? Compute::kFloat : Compute::kInt; }
+inline Compute compute_of(DType t) {
+  return t == DType::f64 ? Compute::kDouble : is_float(t) ? Compute::kFloat : Compute::kInt;
+}
 // f(C{}) with float, double or int64_t.
 template <class F>
 auto visit_compute(Compute c, F&& f) {
@@ -94,11 +114,15 @@ auto visit_compute(Compute c, F&& f) {
   }
 }
 template <class C>
-constexpr DType native_dtype = std::is_same_v<C, float> ? DType::f32 : std::is_same_v<C, double> ? DType::f64 : DType::i64;
+constexpr DType native_dtype = std::is_same_v<C, float>    ? DType::f32
+                               : std::is_same_v<C, double> ? DType::f64
+                                                           : DType::i64;
 
 // n elements `stride` apart, converted. Defined in common.cc for the three compute types.
-template <class C> void load_block(DType t, const std::byte* from, int64_t stride, size_t n, C* to);
-template <class C> void store_block(DType t, std::byte* to, int64_t stride, size_t n, const C* from);
+template <class C>
+void load_block(DType t, const std::byte* from, int64_t stride, size_t n, C* to);
+template <class C>
+void store_block(DType t, std::byte* to, int64_t stride, size_t n, const C* from);
 
 // One element of any dtype.
 template <class C>
@@ -137,7 +161,10 @@ void parallel_for(pthreadpool* pool, int64_t n, int64_t grain, F&& f) {
   const int64_t tile = std::max(grain, (n + 4 * threads - 1) / (4 * threads));
   using Fn = std::remove_reference_t<F>;
   pthreadpool_parallelize_1d_tile_1d(
-      pool, [](void* context, size_t begin, size_t count) { (*static_cast<Fn*>(context))(static_cast<int64_t>(begin), static_cast<int64_t>(begin + count)); },
+      pool,
+      [](void* context, size_t begin, size_t count) {
+        (*static_cast<Fn*>(context))(static_cast<int64_t>(begin), static_cast<int64_t>(begin + count));
+      },
       const_cast<std::remove_const_t<Fn>*>(&f), static_cast<size_t>(n), static_cast<size_t>(tile), 0);
 }
 
@@ -249,18 +276,25 @@ void map(pthreadpool* pool, Tensor& out, const std::array<const Tensor*, N>& in,
         for (size_t k = 0; k < N; ++k) {
           const std::byte* p = in[k]->data + (at[k] + done * step[k]) * static_cast<int64_t>(size_of(in[k]->dtype));
           from[k] = buffer[k];
-          if (in[k]->dtype == native_dtype<C> && step[k] == 1) from[k] = reinterpret_cast<const C*>(p);
-          else load_block<C>(in[k]->dtype, p, step[k], static_cast<size_t>(m), buffer[k]);
+          if (in[k]->dtype == native_dtype<C> && step[k] == 1)
+            from[k] = reinterpret_cast<const C*>(p);
+          else
+            load_block<C>(in[k]->dtype, p, step[k], static_cast<size_t>(m), buffer[k]);
         }
         std::byte* q = out.data + (at[N] + done * step[N]) * static_cast<int64_t>(size_of(out.dtype));
         const bool direct = out.dtype == native_dtype<C> && step[N] == 1;
         C* to = direct ? reinterpret_cast<C*>(q) : buffer[N];
         for (int64_t i = 0; i < m; ++i) {
-          if constexpr (N == 0) to[i] = f();
-          else if constexpr (N == 1) to[i] = f(from[0][i]);
-          else if constexpr (N == 2) to[i] = f(from[0][i], from[1][i]);
-          else if constexpr (N == 3) to[i] = f(from[0][i], from[1][i], from[2][i]);
-          else to[i] = f(from[0][i], from[1][i], from[2][i], from[3][i]);
+          if constexpr (N == 0)
+            to[i] = f();
+          else if constexpr (N == 1)
+            to[i] = f(from[0][i]);
+          else if constexpr (N == 2)
+            to[i] = f(from[0][i], from[1][i]);
+          else if constexpr (N == 3)
+            to[i] = f(from[0][i], from[1][i], from[2][i]);
+          else
+            to[i] = f(from[0][i], from[1][i], from[2][i], from[3][i]);
         }
         if (!direct) store_block<C>(out.dtype, q, step[N], static_cast<size_t>(m), to);
       }

@@ -20,18 +20,22 @@ Result<Conv> conv_of(Call& c, const Tensor& x, const Tensor& w) {
   v.transposed = c.boolean(6);
   v.groups = c.integer(8);
   EW_TRY(c.ok());
-  if (x.rank < 3 || x.rank > 5 || w.rank != x.rank) return c.fail(Code::kUsage, "input of {} dimensions, weight of {}", x.rank, w.rank);
+  if (x.rank < 3 || x.rank > 5 || w.rank != x.rank)
+    return c.fail(Code::kUsage, "input of {} dimensions, weight of {}", x.rank, w.rank);
   v.dims = x.rank - size_t{2};
   v.batch = x.sizes[0];
   v.in_channels = x.sizes[1];
-  if (v.groups <= 0 || v.in_channels % v.groups != 0 || w.sizes[0] % v.groups != 0) return c.fail(Code::kUsage, "{} groups", v.groups);
+  if (v.groups <= 0 || v.in_channels % v.groups != 0 || w.sizes[0] % v.groups != 0)
+    return c.fail(Code::kUsage, "{} groups", v.groups);
   v.out_channels = v.transposed ? w.sizes[1] * v.groups : w.sizes[0];
   if ((v.transposed ? w.sizes[0] : w.sizes[1] * v.groups) != v.in_channels)
     return c.fail(Code::kUsage, "weight [{}] for {} channels", fmt::join(w.shape(), ", "), v.in_channels);
   constexpr int64_t kMost = int64_t{1} << 30;
   for (size_t d = 0; d < v.dims; ++d) {
     // One number may stand for all dims.
-    const auto pick = [&](const Call::Ints& l, int64_t otherwise) { return l.empty() ? otherwise : l.size() == 1 ? l[0] : d < l.size() ? l[d] : -1; };
+    const auto pick = [&](const Call::Ints& l, int64_t otherwise) {
+      return l.empty() ? otherwise : l.size() == 1 ? l[0] : d < l.size() ? l[d] : -1;
+    };
     const size_t at = 3 - v.dims + d;
     v.in[at] = x.sizes[2 + d];
     v.kernel[at] = w.sizes[2 + d];
@@ -41,10 +45,13 @@ Result<Conv> conv_of(Call& c, const Tensor& x, const Tensor& w) {
     const int64_t more = v.transposed ? pick(extra, 0) : 0;
     for (int64_t p : {v.in[at], v.kernel[at], v.stride[at], v.padding[at], v.dilation[at], more})
       if (p < 0 || p > kMost) return c.fail(Code::kUsage, "a parameter is out of range: {}", p);
-    if (v.stride[at] == 0 || v.dilation[at] == 0 || v.kernel[at] == 0) return c.fail(Code::kUsage, "stride, dilation or kernel is 0");
+    if (v.stride[at] == 0 || v.dilation[at] == 0 || v.kernel[at] == 0)
+      return c.fail(Code::kUsage, "stride, dilation or kernel is 0");
     const int64_t reach = v.dilation[at] * (v.kernel[at] - 1) + 1;
-    v.out[at] = v.transposed ? (v.in[at] - 1) * v.stride[at] - 2 * v.padding[at] + reach + more
-                             : (v.in[at] + 2 * v.padding[at] < reach ? 0 : (v.in[at] + 2 * v.padding[at] - reach) / v.stride[at] + 1);
+    v.out[at] =
+        v.transposed
+            ? (v.in[at] - 1) * v.stride[at] - 2 * v.padding[at] + reach + more
+            : (v.in[at] + 2 * v.padding[at] < reach ? 0 : (v.in[at] + 2 * v.padding[at] - reach) / v.stride[at] + 1);
     if (v.out[at] <= 0) return c.fail(Code::kUsage, "the input is smaller than the kernel");
     v.in_pixels *= v.in[at];
     v.out_pixels *= v.out[at];
@@ -74,7 +81,8 @@ Range covered(int64_t in, int64_t out, int64_t stride, int64_t shift) {
 }
 
 // f32, contiguous: each group is weight[out, in * taps] times the unfolded input.
-void unfolded_f32(Call& c, const Conv& v, const float* x, const float* w, const float* bias, float* out, float* columns) {
+void unfolded_f32(Call& c, const Conv& v, const float* x, const float* w, const float* bias, float* out,
+                  float* columns) {
   const int64_t gi = v.in_channels / v.groups, go = v.out_channels / v.groups, depth = gi * v.taps;
   const bool pointwise = v.taps == 1 && v.in_pixels == v.out_pixels && v.padding == std::array<int64_t, 3>{};
   for (int64_t b = 0; b < v.batch; ++b)
@@ -86,13 +94,15 @@ void unfolded_f32(Call& c, const Conv& v, const float* x, const float* w, const 
         parallel_for(c.pool(), depth, std::max<int64_t>(1, 32768 / v.out_pixels), [&](int64_t begin, int64_t end) {
           for (int64_t row = begin; row < end; ++row) {
             const float* plane = image + row / v.taps * v.in_pixels;
-            const int64_t tap = row % v.taps, kd = tap / (v.kernel[1] * v.kernel[2]), kh = tap / v.kernel[2] % v.kernel[1], kw = tap % v.kernel[2];
+            const int64_t tap = row % v.taps, kd = tap / (v.kernel[1] * v.kernel[2]),
+                          kh = tap / v.kernel[2] % v.kernel[1], kw = tap % v.kernel[2];
             float* line = columns + row * v.out_pixels;
             const int64_t shift = kw * v.dilation[2] - v.padding[2];
             const Range r = covered(v.in[2], v.out[2], v.stride[2], shift);
             for (int64_t d = 0; d < v.out[0]; ++d)
               for (int64_t h = 0; h < v.out[1]; ++h, line += v.out[2]) {
-                const int64_t id = d * v.stride[0] + kd * v.dilation[0] - v.padding[0], ih = h * v.stride[1] + kh * v.dilation[1] - v.padding[1];
+                const int64_t id = d * v.stride[0] + kd * v.dilation[0] - v.padding[0],
+                              ih = h * v.stride[1] + kh * v.dilation[1] - v.padding[1];
                 if (id < 0 || id >= v.in[0] || ih < 0 || ih >= v.in[1]) {
                   std::fill_n(line, v.out[2], 0.0f);
                   continue;
@@ -104,14 +114,18 @@ void unfolded_f32(Call& c, const Conv& v, const float* x, const float* w, const 
               }
           }
         });
-      gemm_f32(c.pool(), {w + g * go * depth, depth, 1}, {pointwise ? image : columns, v.out_pixels, 1}, to, v.out_pixels, go, v.out_pixels, depth);
+      gemm_f32(c.pool(), {w + g * go * depth, depth, 1}, {pointwise ? image : columns, v.out_pixels, 1}, to,
+               v.out_pixels, go, v.out_pixels, depth);
     }
 }
 
 // Any float or int type, any layout, transposed or not: straight from the definition, in C.
-template <class C> void direct(Call& c, const Conv& v, const Tensor& x, const Tensor& w, const Tensor* bias, Tensor& out) {
+template <class C>
+void direct(Call& c, const Conv& v, const Tensor& x, const Tensor& w, const Tensor* bias, Tensor& out) {
   const int64_t gi = v.in_channels / v.groups, go = v.out_channels / v.groups;
-  const auto spatial = [&](const Tensor& t, size_t at) { return at < 3 - v.dims ? int64_t{0} : t.strides[2 + at - (3 - v.dims)]; };
+  const auto spatial = [&](const Tensor& t, size_t at) {
+    return at < 3 - v.dims ? int64_t{0} : t.strides[2 + at - (3 - v.dims)];
+  };
   parallel_for(c.pool(), v.batch * v.out_channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t bo = begin; bo < end; ++bo) {
       const int64_t b = bo / v.out_channels, o = bo % v.out_channels, g = o / go;
@@ -120,7 +134,8 @@ template <class C> void direct(Call& c, const Conv& v, const Tensor& x, const Te
         using Sum = std::conditional_t<std::is_integral_v<C>, uint64_t, double>;
         Sum s = bias ? static_cast<Sum>(load_one<C>(*bias, o)) : Sum{0};
         for (int64_t t = 0; t < v.taps; ++t) {
-          const std::array<int64_t, 3> k = {t / (v.kernel[1] * v.kernel[2]), t / v.kernel[2] % v.kernel[1], t % v.kernel[2]};
+          const std::array<int64_t, 3> k = {t / (v.kernel[1] * v.kernel[2]), t / v.kernel[2] % v.kernel[1],
+                                            t % v.kernel[2]};
           int64_t xi = b * x.strides[0], wi = 0;
           bool inside = true;
           for (size_t d = 0; d < 3; ++d) {
@@ -138,11 +153,14 @@ template <class C> void direct(Call& c, const Conv& v, const Tensor& x, const Te
           }
           if (!inside) continue;
           for (int64_t i = 0; i < gi; ++i) {
-            const int64_t weight_at = v.transposed ? (g * gi + i) * w.strides[0] + o % go * w.strides[1] : o * w.strides[0] + i * w.strides[1];
-            s += static_cast<Sum>(load_one<C>(x, xi + (g * gi + i) * x.strides[1])) * static_cast<Sum>(load_one<C>(w, wi + weight_at));
+            const int64_t weight_at = v.transposed ? (g * gi + i) * w.strides[0] + o % go * w.strides[1]
+                                                   : o * w.strides[0] + i * w.strides[1];
+            s += static_cast<Sum>(load_one<C>(x, xi + (g * gi + i) * x.strides[1])) *
+                 static_cast<Sum>(load_one<C>(w, wi + weight_at));
           }
         }
-        const int64_t to = b * out.strides[0] + o * out.strides[1] + at[0] * spatial(out, 0) + at[1] * spatial(out, 1) + at[2] * spatial(out, 2);
+        const int64_t to = b * out.strides[0] + o * out.strides[1] + at[0] * spatial(out, 0) + at[1] * spatial(out, 1) +
+                           at[2] * spatial(out, 2);
         store_one<C>(out, to, static_cast<C>(s));
       }
     }
@@ -155,8 +173,10 @@ Result<void> convolution(Call& c) {
   Tensor& out = c.out(9);
   EW_TRY(c.ok());
   EW_ASSIGN(const Conv v, conv_of(c, x, w));
-  if (!plain({&x, &w, &out}) || x.dtype != w.dtype || x.dtype != out.dtype || (bias && bias->dtype != x.dtype)) return c.unsupported(w.dtype);
-  if (bias && bias->numel() != v.out_channels) return c.fail(Code::kUsage, "bias of {} for {} channels", bias->numel(), v.out_channels);
+  if (!plain({&x, &w, &out}) || x.dtype != w.dtype || x.dtype != out.dtype || (bias && bias->dtype != x.dtype))
+    return c.unsupported(w.dtype);
+  if (bias && bias->numel() != v.out_channels)
+    return c.fail(Code::kUsage, "bias of {} for {} channels", bias->numel(), v.out_channels);
   Shape s = shape_of(x);
   s[1] = v.out_channels;
   for (size_t d = 0; d < v.dims; ++d) s[2 + d] = v.out[3 - v.dims + d];

@@ -10,7 +10,8 @@ bool convertible(const Tensor& a, const Tensor& b) { return a.dtype == b.dtype |
 
 // Copies all of `x` in C order into `out`, which has as many elements but maybe another shape.
 void copy_linear(Call& c, Tensor& out, const Tensor& x) {
-  const bool same_shape = x.rank == out.rank && std::equal(x.sizes.begin(), x.sizes.begin() + x.rank, out.sizes.begin());
+  const bool same_shape =
+      x.rank == out.rank && std::equal(x.sizes.begin(), x.sizes.begin() + x.rank, out.sizes.begin());
   if (same_shape) return copy_view(c.pool(), out, x, 0, x.strides);
   if (x.contiguous()) return copy_view(c.pool(), out, x, 0, dense_strides(out.shape()));
   if (out.contiguous()) {
@@ -27,14 +28,18 @@ void copy_linear(Call& c, Tensor& out, const Tensor& x) {
     int64_t from = 0, to = 0;
     for (size_t d = 0; d < x.rank; ++d) from += i / sx[d] % x.sizes[d] * x.strides[d];
     for (size_t d = 0; d < out.rank; ++d) to += i / so[d] % out.sizes[d] * out.strides[d];
-    if (x.dtype == out.dtype) std::memcpy(out.data + to * item, x.data + from * item, static_cast<size_t>(item));
-    else if (compute_of(out.dtype) == Compute::kInt && compute_of(x.dtype) == Compute::kInt) store_one<int64_t>(out, to, load_one<int64_t>(x, from));
-    else store_one<double>(out, to, load_one<double>(x, from));
+    if (x.dtype == out.dtype)
+      std::memcpy(out.data + to * item, x.data + from * item, static_cast<size_t>(item));
+    else if (compute_of(out.dtype) == Compute::kInt && compute_of(x.dtype) == Compute::kInt)
+      store_one<int64_t>(out, to, load_one<int64_t>(x, from));
+    else
+      store_one<double>(out, to, load_one<double>(x, from));
   }
 }
 
 // Same shape, converted: clone, copies of every kind. The output is the argument `at`.
-template <size_t at> Result<void> clone(Call& c) {
+template <size_t at>
+Result<void> clone(Call& c) {
   const Tensor& x = c.in(0);
   Tensor& out = c.out(at);
   EW_TRY(c.ok());
@@ -66,9 +71,12 @@ Result<Shape> view_shape(Call& c, const Call::Ints& sizes, int64_t numel) {
   int64_t known = 1;
   int open = -1;
   for (size_t d = 0; d < s.rank; ++d) {
-    if (s[d] == -1 && open < 0) open = static_cast<int>(d);
-    else if (s[d] < 0) return c.fail(Code::kUsage, "no shape: [{}]", fmt::join(sizes.span(), ", "));
-    else known = checked_mul(known, s[d]).value_or(-1);
+    if (s[d] == -1 && open < 0)
+      open = static_cast<int>(d);
+    else if (s[d] < 0)
+      return c.fail(Code::kUsage, "no shape: [{}]", fmt::join(sizes.span(), ", "));
+    else
+      known = checked_mul(known, s[d]).value_or(-1);
   }
   if (known < 0 || (open < 0 ? known != numel : known == 0 || numel % known != 0))
     return c.fail(Code::kUsage, "{} elements do not have the shape [{}]", numel, fmt::join(sizes.span(), ", "));
@@ -89,7 +97,8 @@ Result<void> view(Call& c) {
 }
 
 // Finishes a kernel whose output is a strided view of x.
-Result<void> strided(Call& c, const Tensor& x, Tensor& out, const Shape& shape, int64_t offset, const Strides& strides) {
+Result<void> strided(Call& c, const Tensor& x, Tensor& out, const Shape& shape, int64_t offset,
+                     const Strides& strides) {
   EW_TRY(c.ok());
   if (!convertible(x, out)) return c.unsupported(x.dtype);
   EW_TRY(c.resize(out, shape.span()));
@@ -190,7 +199,8 @@ Result<void> narrow(Call& c) {
   Tensor& out = c.out(4);
   EW_TRY(c.ok());
   if (start < 0) start += x.sizes[dim];
-  if (x.rank == 0 || start < 0 || length < 0 || start > x.sizes[dim] - length) return c.fail(Code::kUsage, "{} elements from {}", length, start);
+  if (x.rank == 0 || start < 0 || length < 0 || start > x.sizes[dim] - length)
+    return c.fail(Code::kUsage, "{} elements from {}", length, start);
   Shape s = shape_of(x);
   s[dim] = length;
   return strided(c, x, out, s, start * x.strides[dim], x.strides);
@@ -212,12 +222,14 @@ Tensor part(const Tensor& x, size_t dim, const Slice& sl, bool drop) {
   return p;
 }
 
-Result<void> scatter_part(Call& c, const Tensor& x, const Tensor& src, Tensor& out, size_t dim, const Slice& sl, bool drop) {
+Result<void> scatter_part(Call& c, const Tensor& x, const Tensor& src, Tensor& out, size_t dim, const Slice& sl,
+                          bool drop) {
   if (!convertible(x, out) || !convertible(src, out)) return c.unsupported(src.dtype);
   EW_TRY(c.resize(out, x.shape()));
   Tensor p = part(out, dim, sl, drop);
   Shape s = shape_of(p);
-  if (!broadcast(s, src) || s.rank != p.rank || !std::equal(s.v.begin(), s.v.begin() + static_cast<int64_t>(s.rank), p.sizes.begin()))
+  if (!broadcast(s, src) || s.rank != p.rank ||
+      !std::equal(s.v.begin(), s.v.begin() + static_cast<int64_t>(s.rank), p.sizes.begin()))
     return c.fail(Code::kUsage, "the source does not fit its place");
   copy_view(c.pool(), out, x, 0, x.strides);
   copy_view(c.pool(), p, src, 0, broadcast_strides(src, p.shape()));
@@ -289,7 +301,8 @@ Result<void> squeeze(Call& c) {
 }
 
 // Outputs in a list, each a slice of x along dim; sizes(k) is the k-th length.
-template <class F> Result<void> split_by(Call& c, size_t dim, size_t list, F&& length) {
+template <class F>
+Result<void> split_by(Call& c, size_t dim, size_t list, F&& length) {
   const Tensor& x = c.in(0);
   int64_t at = 0;
   const size_t n = c.list_size(list);
@@ -299,7 +312,8 @@ template <class F> Result<void> split_by(Call& c, size_t dim, size_t list, F&& l
     Tensor& out = c.list_out(list, k);
     Shape s = shape_of(x);
     s[dim] = length(k, at);
-    if (s[dim] < 0 || s[dim] > x.sizes[dim] - at) return c.fail(Code::kUsage, "the pieces are longer than the dimension");
+    if (s[dim] < 0 || s[dim] > x.sizes[dim] - at)
+      return c.fail(Code::kUsage, "the pieces are longer than the dimension");
     EW_TRY(strided(c, x, out, s, at * x.strides[dim], x.strides));
     at += s[dim];
   }
@@ -317,7 +331,8 @@ Result<void> split_with_sizes(Call& c) {
   const Tensor& x = c.in(0);
   const auto sizes = c.ints(1);
   const size_t dim = c.axis(2, x.rank);
-  if (c.list_size(3) != sizes.size()) return c.fail(Code::kUsage, "{} sizes for {} outputs", sizes.size(), c.list_size(3));
+  if (c.list_size(3) != sizes.size())
+    return c.fail(Code::kUsage, "{} sizes for {} outputs", sizes.size(), c.list_size(3));
   return split_by(c, dim, 3, [&](size_t k, int64_t) { return sizes[k]; });
 }
 Result<void> unbind(Call& c) {
@@ -325,7 +340,8 @@ Result<void> unbind(Call& c) {
   const size_t dim = c.axis(1, x.rank);
   EW_TRY(c.ok());
   const size_t n = c.list_size(2);
-  if (x.rank == 0 || static_cast<int64_t>(n) != x.sizes[dim]) return c.fail(Code::kUsage, "{} outputs for {} pieces", n, x.rank ? x.sizes[dim] : 0);
+  if (x.rank == 0 || static_cast<int64_t>(n) != x.sizes[dim])
+    return c.fail(Code::kUsage, "{} outputs for {} pieces", n, x.rank ? x.sizes[dim] : 0);
   for (size_t k = 0; k < n; ++k) {
     const Tensor p = part(x, dim, {static_cast<int64_t>(k), 1, 1}, true);
     Tensor& out = c.list_out(2, k);
@@ -358,7 +374,9 @@ Result<void> cat(Call& c) {
     if (skipped(x) && model->rank != 1) continue;
     bool fits = x.rank == model->rank;
     for (size_t d = 0; fits && d < x.rank; ++d) fits = d == dim || x.sizes[d] == model->sizes[d];
-    if (!fits) return c.fail(Code::kUsage, "shapes do not join: [{}] and [{}]", fmt::join(model->shape(), ", "), fmt::join(x.shape(), ", "));
+    if (!fits)
+      return c.fail(Code::kUsage, "shapes do not join: [{}] and [{}]", fmt::join(model->shape(), ", "),
+                    fmt::join(x.shape(), ", "));
     if (!convertible(x, out)) return c.unsupported(x.dtype);
     s[dim] += x.sizes[dim];
   }
@@ -384,7 +402,8 @@ Result<void> stack(Call& c) {
   const size_t dim = c.axis(1, first->rank + size_t{1});
   EW_TRY(c.ok());
   Shape s;
-  for (size_t d = 0; d <= first->rank; ++d) s[s.rank++] = d == dim ? static_cast<int64_t>(n) : first->sizes[d - (d > dim)];
+  for (size_t d = 0; d <= first->rank; ++d)
+    s[s.rank++] = d == dim ? static_cast<int64_t>(n) : first->sizes[d - (d > dim)];
   EW_TRY(c.resize(out, s.span()));
   for (size_t k = 0; k < n; ++k) {
     const Tensor* x = c.list_in(0, k);
@@ -474,7 +493,8 @@ Result<void> roll(Call& c) {
     }
     return {};
   }
-  if (dims.size() != shifts.size()) return c.fail(Code::kUsage, "{} shifts of {} dimensions", shifts.size(), dims.size());
+  if (dims.size() != shifts.size())
+    return c.fail(Code::kUsage, "{} shifts of {} dimensions", shifts.size(), dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
     const size_t d = c.axis_of(dims[i], x.rank);
     EW_TRY(c.ok());
@@ -538,7 +558,8 @@ Result<void> as_strided(Call& c) {
     empty = empty || size[d] == 0;
     const auto reach = checked_mul(size[d] - 1, stride[d]);
     const auto sum = reach ? checked_add(last, *reach) : std::nullopt;
-    if (size[d] < 0 || stride[d] < 0 || (!sum && size[d] > 0)) return c.fail(Code::kUsage, "size {} with stride {}", size[d], stride[d]);
+    if (size[d] < 0 || stride[d] < 0 || (!sum && size[d] > 0))
+      return c.fail(Code::kUsage, "size {} with stride {}", size[d], stride[d]);
     if (size[d] > 0) last = *sum;
   }
   if (offset < 0 || (!empty && last >= x.numel())) return c.fail(Code::kUsage, "the view reaches beyond the tensor");
@@ -572,7 +593,8 @@ Result<void> unfold(Call& c) {
 }
 
 // pixel_shuffle and its inverse: a transpose of a 6-d view.
-template <bool inverse> Result<void> pixel_shuffle(Call& c) {
+template <bool inverse>
+Result<void> pixel_shuffle(Call& c) {
   const Tensor& x = c.in(0);
   const int64_t r = c.integer(1);
   Tensor& out = c.out(2);
@@ -591,8 +613,9 @@ template <bool inverse> Result<void> pixel_shuffle(Call& c) {
   const auto six = [&](const Tensor& small, const Tensor& large, bool of_small) {
     Tensor v = of_small ? small : large;
     const auto& st = v.strides;
-    const std::array<int64_t, 5> strides = of_small ? std::array<int64_t, 5>{st[cd] * r * r, st[cd] * r, st[cd], st[hd], st[wd]}
-                                                    : std::array<int64_t, 5>{st[cd], st[hd], st[wd], st[hd] * r, st[wd] * r};
+    const std::array<int64_t, 5> strides =
+        of_small ? std::array<int64_t, 5>{st[cd] * r * r, st[cd] * r, st[cd], st[hd], st[wd]}
+                 : std::array<int64_t, 5>{st[cd], st[hd], st[wd], st[hd] * r, st[wd] * r};
     const std::array<int64_t, 5> sizes = {large.sizes[cd], r, r, small.sizes[hd], small.sizes[wd]};
     for (size_t i = 0; i < 5; ++i) {
       v.sizes[cd + i] = sizes[i];
@@ -617,7 +640,8 @@ Result<void> constant_pad(Call& c) {
   const EValue& value = c.scalar(2);
   Tensor& out = c.out(3);
   EW_TRY(c.ok());
-  if (pad.size() % 2 != 0 || pad.size() / 2 > x.rank) return c.fail(Code::kUsage, "{} paddings for {} dimensions", pad.size(), x.rank);
+  if (pad.size() % 2 != 0 || pad.size() / 2 > x.rank)
+    return c.fail(Code::kUsage, "{} paddings for {} dimensions", pad.size(), x.rank);
   if (!plain({&x, &out}) || x.dtype != out.dtype) return c.unsupported(x.dtype);
   Shape s = shape_of(x);
   for (size_t i = 0; i < pad.size() / 2; ++i) {
@@ -629,7 +653,8 @@ Result<void> constant_pad(Call& c) {
   Tensor to = out, from = x;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     const size_t d = x.rank - 1 - i;
-    const int64_t before = pad[2 * i], crop = std::max<int64_t>(-before, 0), crop_after = std::max<int64_t>(-pad[2 * i + 1], 0);
+    const int64_t before = pad[2 * i], crop = std::max<int64_t>(-before, 0),
+                  crop_after = std::max<int64_t>(-pad[2 * i + 1], 0);
     const int64_t length = std::max<int64_t>(x.sizes[d] - crop - crop_after, 0);
     to = part(to, d, {std::max<int64_t>(before, 0), length, 1}, false);
     from = part(from, d, {crop, length, 1}, false);
@@ -643,12 +668,14 @@ Result<void> constant_pad(Call& c) {
 }
 
 // reflection and replication pads of the last N dims: a gather with one index list per dim.
-template <size_t N, bool reflect> Result<void> edge_pad(Call& c) {
+template <size_t N, bool reflect>
+Result<void> edge_pad(Call& c) {
   const Tensor& x = c.in(0);
   const auto pad = c.ints(1);
   Tensor& out = c.out(2);
   EW_TRY(c.ok());
-  if (pad.size() != 2 * N || x.rank < N || x.rank > N + 2) return c.fail(Code::kUsage, "{} paddings for {} dimensions", pad.size(), x.rank);
+  if (pad.size() != 2 * N || x.rank < N || x.rank > N + 2)
+    return c.fail(Code::kUsage, "{} paddings for {} dimensions", pad.size(), x.rank);
   if (x.dtype != out.dtype) return c.unsupported(out.dtype);
   Shape s = shape_of(x);
   for (size_t i = 0; i < N; ++i) {
@@ -684,7 +711,8 @@ template <size_t N, bool reflect> Result<void> edge_pad(Call& c) {
 }
 
 // tril and triu: the rest becomes zero.
-template <bool lower> Result<void> triangle(Call& c) {
+template <bool lower>
+Result<void> triangle(Call& c) {
   const Tensor& x = c.in(0);
   const int64_t k = c.integer(1);
   Tensor& out = c.out(2);
@@ -700,8 +728,10 @@ template <bool lower> Result<void> triangle(Call& c) {
         for (int64_t j = 0; j < x.sizes[q]; ++j) {
           const int64_t from = at[0] + m * nest.strides[nest.rank - 1][0] + i * x.strides[r] + j * x.strides[q];
           const int64_t to = at[1] + m * nest.strides[nest.rank - 1][1] + i * out.strides[r] + j * out.strides[q];
-          if (lower ? j - i <= k : j - i >= k) std::memcpy(out.data + static_cast<size_t>(to) * item, x.data + static_cast<size_t>(from) * item, item);
-          else std::memset(out.data + static_cast<size_t>(to) * item, 0, item);
+          if (lower ? j - i <= k : j - i >= k)
+            std::memcpy(out.data + static_cast<size_t>(to) * item, x.data + static_cast<size_t>(from) * item, item);
+          else
+            std::memset(out.data + static_cast<size_t>(to) * item, 0, item);
         }
   });
   return {};

@@ -25,7 +25,8 @@ Result<void> full(Call& c) {
 }
 
 // zeros(size), ones(size); empty(size, memory_format) is zeros too.
-template <int64_t value, size_t at> Result<void> constant(Call& c) {
+template <int64_t value, size_t at>
+Result<void> constant(Call& c) {
   const auto size = c.ints(0);
   Tensor& out = c.out(at);
   EW_TRY(c.ok());
@@ -37,7 +38,8 @@ template <int64_t value, size_t at> Result<void> constant(Call& c) {
 }
 
 // full_like(self, value, memory_format), fill(self, value)
-template <size_t at> Result<void> full_like(Call& c) {
+template <size_t at>
+Result<void> full_like(Call& c) {
   const Tensor& x = c.in(0);
   const EValue& v = c.scalar(1);
   Tensor& out = c.out(at);
@@ -54,7 +56,8 @@ Result<void> fill_tensor(Call& c) {
   if (!plain({&v, &out})) return c.unsupported(v.dtype);
   EW_TRY(c.resize(out, x.shape()));
   visit_compute(compute_of(out.dtype), [&]<class C>(C) {
-    const C value = compute_of(v.dtype) == Compute::kInt ? static_cast<C>(load_one<int64_t>(v)) : store_as<C>(load_one<double>(v));
+    const C value =
+        compute_of(v.dtype) == Compute::kInt ? static_cast<C>(load_one<int64_t>(v)) : store_as<C>(load_one<double>(v));
     map<C, 0>(c.pool(), out, {}, [value] { return value; });
   });
   return {};
@@ -77,10 +80,12 @@ Result<void> range(Call& c, const EValue* start, const EValue& end, const EValue
   if (integral(start) && integral(&end) && integral(step)) {
     const int64_t a = start ? start->i : 0, b = scalar_as<int64_t>(end), s = step ? scalar_as<int64_t>(*step) : 1;
     const auto span = checked_add(b, -std::max(a, -INT64_MAX));
-    if (s == 0 || !span || (s > 0 ? *span < 0 : *span > 0)) return c.fail(Code::kUsage, "no range from {} to {} by {}", a, b, s);
+    if (s == 0 || !span || (s > 0 ? *span < 0 : *span > 0))
+      return c.fail(Code::kUsage, "no range from {} to {} by {}", a, b, s);
     n = (*span + s - (s > 0 ? 1 : -1)) / s;
   } else {
-    const double a = start ? scalar_as<double>(*start) : 0, b = scalar_as<double>(end), s = step ? scalar_as<double>(*step) : 1;
+    const double a = start ? scalar_as<double>(*start) : 0, b = scalar_as<double>(end),
+                 s = step ? scalar_as<double>(*step) : 1;
     const double count = std::ceil((b - a) / s);
     if (!(count >= 0 && count < 1e15)) return c.fail(Code::kUsage, "no range from {} to {} by {}", a, b, s);
     n = static_cast<int64_t>(count);

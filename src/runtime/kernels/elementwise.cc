@@ -6,27 +6,43 @@ namespace edgewright::runtime {
 namespace {
 
 // Integer arithmetic wraps, as PyTorch's does on every machine it runs on.
-template <class C> C add(C a, C b) {
-  if constexpr (std::is_integral_v<C>) return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else return a + b;
+template <class C>
+C add(C a, C b) {
+  if constexpr (std::is_integral_v<C>)
+    return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
 }
-template <class C> C sub(C a, C b) {
-  if constexpr (std::is_integral_v<C>) return static_cast<C>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-  else return a - b;
+template <class C>
+C sub(C a, C b) {
+  if constexpr (std::is_integral_v<C>)
+    return static_cast<C>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  else
+    return a - b;
 }
-template <class C> C mul(C a, C b) {
-  if constexpr (std::is_integral_v<C>) return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else return a * b;
+template <class C>
+C mul(C a, C b) {
+  if constexpr (std::is_integral_v<C>)
+    return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else
+    return a * b;
 }
-template <class C> C negate(C a) { return sub(C{0}, a); }
+template <class C>
+C negate(C a) {
+  return sub(C{0}, a);
+}
 
-template <class C> constexpr bool is_nan(C v) {
-  if constexpr (std::is_floating_point_v<C>) return v != v;
-  else return false;
+template <class C>
+constexpr bool is_nan(C v) {
+  if constexpr (std::is_floating_point_v<C>)
+    return v != v;
+  else
+    return false;
 }
 
 // A scalar as PyTorch compares and clamps with it: rounded to the element type.
-template <class C> C rounded(const EValue& v, DType t) {
+template <class C>
+C rounded(const EValue& v, DType t) {
   const C x = scalar_as<C>(v);
   std::byte place[8];
   C y;
@@ -40,18 +56,21 @@ DType float_type(DType t) { return is_float(t) ? t : DType::f32; }
 // --- unary ---
 
 // Any element type; computed in the input's.
-template <auto Op> Result<void> unary(Call& c) {
+template <auto Op>
+Result<void> unary(Call& c) {
   const Tensor& x = c.in(0);
   Tensor& out = c.out(1);
   EW_TRY(c.ok());
   if (!plain({&x, &out})) return c.unsupported(x.dtype);
   EW_TRY(c.resize(out, x.shape()));
-  visit_compute(compute_of(x.dtype), [&]<class C>(C) { map<C, 1>(c.pool(), out, {&x}, [](C v) -> C { return static_cast<C>(Op(v)); }); });
+  visit_compute(compute_of(x.dtype),
+                [&]<class C>(C) { map<C, 1>(c.pool(), out, {&x}, [](C v) -> C { return static_cast<C>(Op(v)); }); });
   return {};
 }
 
 // Ints and bools become f32.
-template <auto Op> Result<void> unary_float(Call& c) {
+template <auto Op>
+Result<void> unary_float(Call& c) {
   const Tensor& x = c.in(0);
   Tensor& out = c.out(1);
   EW_TRY(c.ok());
@@ -62,16 +81,43 @@ template <auto Op> Result<void> unary_float(Call& c) {
   return {};
 }
 
-constexpr auto kAbs = [](auto v) { return v < 0 ? negate(v) : std::is_floating_point_v<decltype(v)> && v == 0 ? decltype(v){0} : v; };
+constexpr auto kAbs = [](auto v) {
+  return v < 0 ? negate(v) : std::is_floating_point_v<decltype(v)> && v == 0 ? decltype(v){0} : v;
+};
 constexpr auto kSign = [](auto v) { return is_nan(v) ? decltype(v){0} : static_cast<decltype(v)>((v > 0) - (v < 0)); };
-constexpr auto kFloor = [](auto v) { if constexpr (std::is_integral_v<decltype(v)>) return v; else return std::floor(v); };
-constexpr auto kCeil = [](auto v) { if constexpr (std::is_integral_v<decltype(v)>) return v; else return std::ceil(v); };
-constexpr auto kRound = [](auto v) { if constexpr (std::is_integral_v<decltype(v)>) return v; else return std::nearbyint(v); };
-constexpr auto kTrunc = [](auto v) { if constexpr (std::is_integral_v<decltype(v)>) return v; else return std::trunc(v); };
+constexpr auto kFloor = [](auto v) {
+  if constexpr (std::is_integral_v<decltype(v)>)
+    return v;
+  else
+    return std::floor(v);
+};
+constexpr auto kCeil = [](auto v) {
+  if constexpr (std::is_integral_v<decltype(v)>)
+    return v;
+  else
+    return std::ceil(v);
+};
+constexpr auto kRound = [](auto v) {
+  if constexpr (std::is_integral_v<decltype(v)>)
+    return v;
+  else
+    return std::nearbyint(v);
+};
+constexpr auto kTrunc = [](auto v) {
+  if constexpr (std::is_integral_v<decltype(v)>)
+    return v;
+  else
+    return std::trunc(v);
+};
 constexpr auto kRelu = [](auto v) { return v > 0 || is_nan(v) ? v : decltype(v){0}; };
 constexpr auto kNot = [](auto v) { return v == 0; };
 constexpr auto kIsNan = [](auto v) { return is_nan(v); };
-constexpr auto kIsInf = [](auto v) { if constexpr (std::is_floating_point_v<decltype(v)>) return std::isinf(v); else return false; };
+constexpr auto kIsInf = [](auto v) {
+  if constexpr (std::is_floating_point_v<decltype(v)>)
+    return std::isinf(v);
+  else
+    return false;
+};
 constexpr auto kSigmoid = [](auto v) { return decltype(v){1} / (decltype(v){1} + std::exp(-v)); };
 constexpr auto kSilu = [](auto v) { return v / (decltype(v){1} + std::exp(-v)); };
 
@@ -82,8 +128,10 @@ Result<void> bitwise_not(Call& c) {
   if (!is_int(x.dtype) && !is_bool(x.dtype)) return c.unsupported(x.dtype);
   if (!plain({&out})) return c.unsupported(out.dtype);
   EW_TRY(c.resize(out, x.shape()));
-  if (is_bool(x.dtype)) map<int64_t, 1>(c.pool(), out, {&x}, [](int64_t v) -> int64_t { return v == 0; });
-  else map<int64_t, 1>(c.pool(), out, {&x}, [](int64_t v) { return ~v; });
+  if (is_bool(x.dtype))
+    map<int64_t, 1>(c.pool(), out, {&x}, [](int64_t v) -> int64_t { return v == 0; });
+  else
+    map<int64_t, 1>(c.pool(), out, {&x}, [](int64_t v) { return ~v; });
   return {};
 }
 
@@ -98,10 +146,13 @@ Result<void> gelu(Call& c) {
   EW_TRY(c.resize(out, x.shape()));
   const auto run = [&]<class C>(C) {
     if (how == "none")
-      map<C, 1>(c.pool(), out, {&x}, [](C v) -> C { return C{0.5} * v * (C{1} + std::erf(v * static_cast<C>(M_SQRT1_2))); });
+      map<C, 1>(c.pool(), out, {&x},
+                [](C v) -> C { return C{0.5} * v * (C{1} + std::erf(v * static_cast<C>(M_SQRT1_2))); });
     else
       map<C, 1>(c.pool(), out, {&x}, [](C v) -> C {
-        return C{0.5} * v * (C{1} + std::tanh(static_cast<C>(M_SQRT2 * M_2_SQRTPI * 0.5) * (v + static_cast<C>(0.044715) * v * v * v)));
+        return C{0.5} * v *
+               (C{1} +
+                std::tanh(static_cast<C>(M_SQRT2 * M_2_SQRTPI * 0.5) * (v + static_cast<C>(0.044715) * v * v * v)));
       });
   };
   x.dtype == DType::f64 ? run(double{}) : run(float{});
@@ -109,7 +160,8 @@ Result<void> gelu(Call& c) {
 }
 
 // One tensor and scalar parameters, in float: f(x, p...) with the scalars at 1..N.
-template <size_t N, auto Op> Result<void> parametric(Call& c) {
+template <size_t N, auto Op>
+Result<void> parametric(Call& c) {
   const Tensor& x = c.in(0);
   double p[N];
   for (size_t i = 0; i < N; ++i) p[i] = c.real(1 + i);
@@ -149,7 +201,8 @@ Result<void> logit(Call& c) {
 }
 
 // clamp(x, min?, max?): NaN stays NaN, min > max gives max.
-template <class C> C clamp1(C v, C lo, C hi) {
+template <class C>
+C clamp1(C v, C lo, C hi) {
   const C t = v < lo || is_nan(lo) ? lo : v;
   return t > hi || is_nan(hi) ? hi : t;
 }
@@ -166,7 +219,8 @@ Result<void> clamp(Call& c) {
   if (lo) common = result_type(x, *lo);
   if (hi) common = promote(common, result_type(x, *hi));
   visit_compute(compute_of(common), [&]<class C>(C) {
-    const C least = std::is_floating_point_v<C> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
+    const C least =
+        std::is_floating_point_v<C> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
     const C most = std::is_floating_point_v<C> ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
     const C a = lo ? rounded<C>(*lo, common) : least, b = hi ? rounded<C>(*hi, common) : most;
     map<C, 1>(c.pool(), out, {&x}, [=](C v) { return clamp1(v, a, b); });
@@ -202,8 +256,10 @@ struct ScalarTensor {
     t.dtype = compute_of(common) == Compute::kInt ? DType::i64 : DType::f64;
     t.data = place;
     t.capacity = 8;
-    if (t.dtype == DType::i64) *t.as<int64_t>() = scalar_as<int64_t>(v);
-    else *t.as<double>() = scalar_as<double>(v);
+    if (t.dtype == DType::i64)
+      *t.as<int64_t>() = scalar_as<int64_t>(v);
+    else
+      *t.as<double>() = scalar_as<double>(v);
   }
 };
 
@@ -214,12 +270,15 @@ template <class F>
 Result<void> binary_on(Call& c, const Tensor& a, const Tensor& b, DType common, Tensor& out, F&& f) {
   if (!plain({&a, &b, &out})) return c.unsupported(plain({&a}) ? b.dtype : a.dtype);
   EW_TRY(resize_broadcast(c, out, {&a, &b}));
-  visit_compute(compute_of(common), [&]<class C>(C) { map<C, 2>(c.pool(), out, {&a, &b}, [&](C x, C y) -> C { return static_cast<C>(f(x, y)); }); });
+  visit_compute(compute_of(common), [&]<class C>(C) {
+    map<C, 2>(c.pool(), out, {&a, &b}, [&](C x, C y) -> C { return static_cast<C>(f(x, y)); });
+  });
   return {};
 }
 
 // op(a, s): tensor and scalar.
-template <auto Op, In in = In::kCommon> Result<void> binary_scalar(Call& c) {
+template <auto Op, In in = In::kCommon>
+Result<void> binary_scalar(Call& c) {
   const Tensor& a = c.in(0);
   const EValue& s = c.scalar(1);
   Tensor& out = c.out(2);
@@ -230,7 +289,8 @@ template <auto Op, In in = In::kCommon> Result<void> binary_scalar(Call& c) {
   return binary_on(c, a, b.t, common, out, Op);
 }
 // op(a, b): tensors; b may be a number, too, as PyTorch has it.
-template <auto Op, In in = In::kCommon> Result<void> binary(Call& c) {
+template <auto Op, In in = In::kCommon>
+Result<void> binary(Call& c) {
   if (c.is_number(1)) return binary_scalar<Op, in>(c);
   const Tensor &a = c.in(0), &b = c.in(1);
   Tensor& out = c.out(2);
@@ -256,7 +316,8 @@ constexpr auto kMin = [](auto a, auto b) { return is_nan(a) || a < b ? a : b; };
 constexpr auto kAtan2 = [](auto a, auto b) { return std::atan2(a, b); };
 
 // Comparisons with a scalar: the scalar is rounded to the element type first.
-template <auto Op> Result<void> compare_scalar(Call& c) {
+template <auto Op>
+Result<void> compare_scalar(Call& c) {
   const Tensor& a = c.in(0);
   const EValue& s = c.scalar(1);
   Tensor& out = c.out(2);
@@ -272,20 +333,25 @@ template <auto Op> Result<void> compare_scalar(Call& c) {
 }
 
 // add and sub take alpha: a + alpha * b.
-template <bool subtract, bool reverse = false> Result<void> add_on(Call& c, const Tensor& a, const Tensor& b, DType common, const EValue& alpha, Tensor& out) {
+template <bool subtract, bool reverse = false>
+Result<void> add_on(Call& c, const Tensor& a, const Tensor& b, DType common, const EValue& alpha, Tensor& out) {
   if (!plain({&a, &b, &out})) return c.unsupported(plain({&a}) ? b.dtype : a.dtype);
   EW_TRY(resize_broadcast(c, out, {&a, &b}));
   visit_compute(compute_of(common), [&]<class C>(C) {
     const C k = scalar_as<C>(alpha);
     map<C, 2>(c.pool(), out, {&a, &b}, [k](C x, C y) -> C {
-      if constexpr (reverse) return sub(y, mul(k, x));
-      else if constexpr (subtract) return sub(x, mul(k, y));
-      else return add(x, mul(k, y));
+      if constexpr (reverse)
+        return sub(y, mul(k, x));
+      else if constexpr (subtract)
+        return sub(x, mul(k, y));
+      else
+        return add(x, mul(k, y));
     });
   });
   return {};
 }
-template <bool subtract, bool reverse = false> Result<void> add_scalar(Call& c) {
+template <bool subtract, bool reverse = false>
+Result<void> add_scalar(Call& c) {
   const Tensor& a = c.in(0);
   const EValue &s = c.scalar(1), &alpha = c.scalar(2);
   Tensor& out = c.out(3);
@@ -294,7 +360,8 @@ template <bool subtract, bool reverse = false> Result<void> add_scalar(Call& c) 
   const ScalarTensor b(s, common);
   return add_on<subtract, reverse>(c, a, b.t, common, alpha, out);
 }
-template <bool subtract> Result<void> add_tensor(Call& c) {
+template <bool subtract>
+Result<void> add_tensor(Call& c) {
   if (c.is_number(1)) return add_scalar<subtract>(c);
   const Tensor &a = c.in(0), &b = c.in(1);
   const EValue& alpha = c.scalar(2);
@@ -308,7 +375,8 @@ bool has_zero(const Tensor& t) {
   bool zero = false;
   const Nest<1> nest(t.shape(), {t.strides});
   nest.run(0, nest.total, [&](const std::array<int64_t, 1>& at, int64_t n) {
-    for (int64_t i = 0; i < n && !zero; ++i) zero = load_one<int64_t>(t, at[0] + i * nest.strides[nest.rank - 1][0]) == 0;
+    for (int64_t i = 0; i < n && !zero; ++i)
+      zero = load_one<int64_t>(t, at[0] + i * nest.strides[nest.rank - 1][0]) == 0;
   });
   return zero;
 }
@@ -316,7 +384,8 @@ bool has_zero(const Tensor& t) {
 enum class Divide : uint8_t { kFloor, kTrunc, kRemainder, kFmod };
 
 // All four come from one truncated quotient and rest.
-template <Divide how, class C> C divide(C a, C b) {
+template <Divide how, class C>
+C divide(C a, C b) {
   if constexpr (std::is_integral_v<C>) {
     if (b == -1) return how == Divide::kFloor || how == Divide::kTrunc ? negate(a) : 0;
     const C q = a / b, r = a % b;
@@ -340,18 +409,21 @@ template <Divide how, class C> C divide(C a, C b) {
   }
 }
 
-template <Divide how> Result<void> divide_on(Call& c, const Tensor& a, const Tensor& b, DType common, Tensor& out) {
+template <Divide how>
+Result<void> divide_on(Call& c, const Tensor& a, const Tensor& b, DType common, Tensor& out) {
   if (!plain({&a, &b})) return c.unsupported(plain({&a}) ? b.dtype : a.dtype);
   if (compute_of(common) == Compute::kInt && has_zero(b)) return c.fail(Code::kUsage, "integer division by zero");
   return binary_on(c, a, b, common, out, [](auto x, auto y) { return divide<how>(x, y); });
 }
-template <Divide how> Result<void> divide_tensor(Call& c) {
+template <Divide how>
+Result<void> divide_tensor(Call& c) {
   const Tensor &a = c.in(0), &b = c.in(1);
   Tensor& out = c.out(2);
   EW_TRY(c.ok());
   return divide_on<how>(c, a, b, result_type(a, b), out);
 }
-template <Divide how> Result<void> divide_scalar(Call& c) {
+template <Divide how>
+Result<void> divide_scalar(Call& c) {
   const Tensor& a = c.in(0);
   const EValue& s = c.scalar(1);
   Tensor& out = c.out(2);
@@ -383,7 +455,8 @@ Result<void> div_mode_scalar(Call& c) {
 
 enum class Bits : uint8_t { kAnd, kOr, kXor, kLeft, kRight };
 
-template <Bits how> Result<void> bits_on(Call& c, const Tensor& a, const Tensor& b, DType common, Tensor& out) {
+template <Bits how>
+Result<void> bits_on(Call& c, const Tensor& a, const Tensor& b, DType common, Tensor& out) {
   if (is_float(common)) return c.unsupported(common);
   const auto width = static_cast<int64_t>(8 * size_of(common));
   return binary_on(c, a, b, common, out, [width](auto x, auto y) -> int64_t {
@@ -397,13 +470,15 @@ template <Bits how> Result<void> bits_on(Call& c, const Tensor& a, const Tensor&
     }
   });
 }
-template <Bits how> Result<void> bits_tensor(Call& c) {
+template <Bits how>
+Result<void> bits_tensor(Call& c) {
   const Tensor &a = c.in(0), &b = c.in(1);
   Tensor& out = c.out(2);
   EW_TRY(c.ok());
   return bits_on<how>(c, a, b, result_type(a, b), out);
 }
-template <Bits how> Result<void> bits_scalar(Call& c) {
+template <Bits how>
+Result<void> bits_scalar(Call& c) {
   const Tensor& a = c.in(0);
   const EValue& s = c.scalar(1);
   Tensor& out = c.out(2);
@@ -422,8 +497,10 @@ int64_t int_pow(int64_t base, int64_t exponent) {
   return r;
 }
 constexpr auto kPow = [](auto a, auto b) {
-  if constexpr (std::is_integral_v<decltype(a)>) return int_pow(a, b);
-  else return std::pow(a, b);
+  if constexpr (std::is_integral_v<decltype(a)>)
+    return int_pow(a, b);
+  else
+    return std::pow(a, b);
 };
 
 Result<void> pow_scalar(Call& c) {
@@ -498,7 +575,9 @@ Result<void> glu(Call& c) {
   Tensor a = x, b = x;
   a.sizes[dim] = b.sizes[dim] = s[dim];
   b.data += s[dim] * x.strides[dim] * static_cast<int64_t>(size_of(x.dtype));
-  const auto run = [&]<class C>(C) { map<C, 2>(c.pool(), out, {&a, &b}, [](C p, C q) -> C { return p / (C{1} + std::exp(-q)); }); };
+  const auto run = [&]<class C>(C) {
+    map<C, 2>(c.pool(), out, {&a, &b}, [](C p, C q) -> C { return p / (C{1} + std::exp(-q)); });
+  };
   x.dtype == DType::f64 ? run(double{}) : run(float{});
   return {};
 }

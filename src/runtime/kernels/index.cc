@@ -25,7 +25,8 @@ Result<void> embedding(Call& c) {
   const Tensor &weight = c.in(0), &indices = c.in(1);
   Tensor& out = c.out(5);
   EW_TRY(c.ok());
-  if (weight.rank != 2 || !weight.contiguous() || indices.rank + 1 > static_cast<int>(kMaxRank)) return c.fail(Code::kUsage, "no table of rows");
+  if (weight.rank != 2 || !weight.contiguous() || indices.rank + 1 > static_cast<int>(kMaxRank))
+    return c.fail(Code::kUsage, "no table of rows");
   if (!is_index(indices)) return c.unsupported(indices.dtype);
   if (weight.dtype != out.dtype) return c.unsupported(out.dtype);
   Shape s = shape_of(indices);
@@ -59,14 +60,15 @@ Result<void> index_select(Call& c) {
   for (int64_t i = 0, n = index.numel(); i < n; ++i) {
     const int64_t v = load_one<int64_t>(index, i), size = x.rank > 0 ? x.sizes[dim] : 1;
     if (v < 0 || v >= size) return c.fail(Code::kUsage, "index {} of {}", v, size);
-    copy_strided(out.data + (x.rank > 0 ? i * out.strides[dim] * item : 0), out.strides.data(), x.data + (x.rank > 0 ? v * x.strides[dim] * item : 0),
-                 x.strides.data(), row.span(), size_of(x.dtype));
+    copy_strided(out.data + (x.rank > 0 ? i * out.strides[dim] * item : 0), out.strides.data(),
+                 x.data + (x.rank > 0 ? v * x.strides[dim] * item : 0), x.strides.data(), row.span(), size_of(x.dtype));
   }
   return {};
 }
 
 // For each element of `index`: body(offset in index, offset of its place in `t` but for dim, the checked index).
-template <class Body> Result<void> each_index(Call& c, const Tensor& index_in, const Tensor& t_in, size_t dim, Body&& body) {
+template <class Body>
+Result<void> each_index(Call& c, const Tensor& index_in, const Tensor& t_in, size_t dim, Body&& body) {
   // A scalar counts as a list of one.
   const auto as_list = [](Tensor t) {
     if (t.rank == 0) {
@@ -77,7 +79,8 @@ template <class Body> Result<void> each_index(Call& c, const Tensor& index_in, c
   };
   const Tensor index = as_list(index_in), t = as_list(t_in);
   if (!is_index(index)) return c.unsupported(index.dtype);
-  if (index.rank != t.rank) return c.fail(Code::kUsage, "the index has {} dimensions, the tensor {}", index.rank, t.rank);
+  if (index.rank != t.rank)
+    return c.fail(Code::kUsage, "the index has {} dimensions, the tensor {}", index.rank, t.rank);
   for (size_t d = 0; d < t.rank; ++d)
     if (d != dim && index.sizes[d] > t.sizes[d]) return c.fail(Code::kUsage, "the index is larger than the tensor");
   const int64_t n = t.rank > 0 ? t.sizes[dim] : 1;
@@ -148,8 +151,10 @@ Result<void> scatter_into(Call& c, const Tensor* src, const EValue* value, bool 
       C v = src ? load_one<C>(*src, source_at(at)) : fixed;
       if (add) {
         const C old = load_one<C>(out, to);
-        if constexpr (std::is_integral_v<C>) v = static_cast<C>(static_cast<uint64_t>(v) + static_cast<uint64_t>(old));
-        else v += old;
+        if constexpr (std::is_integral_v<C>)
+          v = static_cast<C>(static_cast<uint64_t>(v) + static_cast<uint64_t>(old));
+        else
+          v += old;
       }
       store_one<C>(out, to, v);
     });
@@ -172,7 +177,8 @@ int64_t count_true(const Tensor& mask) {
 }
 
 // Calls f(multi-index) for each true element of a mask, in C order.
-template <class F> void each_true(const Tensor& mask, F&& f) {
+template <class F>
+void each_true(const Tensor& mask, F&& f) {
   if (mask.numel() == 0) return;
   std::array<int64_t, kMaxRank> index{};
   for (;;) {
@@ -189,14 +195,14 @@ template <class F> void each_true(const Tensor& mask, F&& f) {
 }
 
 struct Indexing {
-  Shape chosen;                    // what the index tensors broadcast to
-  Shape result;                    // `chosen` in its place among the dims that are kept
-  size_t chosen_at = 0;            // where in `result` it begins
+  Shape chosen;                                 // what the index tensors broadcast to
+  Shape result;                                 // `chosen` in its place among the dims that are kept
+  size_t chosen_at = 0;                         // where in `result` it begins
   std::array<const Tensor*, kMaxRank> index{};  // by dim of self
   std::array<Strides, kMaxRank> strides{};      // of index[d], over `chosen`
   Shape kept;
-  Strides kept_self{}, kept_dims{};             // strides of the kept dims in self; and their positions in `result`
-  std::array<Tensor, kMaxRank> expanded;        // masks as tensors of indices, in scratch
+  Strides kept_self{}, kept_dims{};       // strides of the kept dims in self; and their positions in `result`
+  std::array<Tensor, kMaxRank> expanded;  // masks as tensors of indices, in scratch
 };
 
 uint64_t index_scratch(Call& c) {
@@ -225,7 +231,8 @@ Result<void> plan_indexing(Call& c, const Tensor& x, size_t list, Indexing& p) {
       if (dim >= x.rank) return c.fail(Code::kUsage, "more indices than dimensions");
       p.index[dim++] = t;
     } else if (t->dtype == DType::b8 || t->dtype == DType::u8) {
-      if (t->rank == 0 || dim + t->rank > x.rank) return c.fail(Code::kUsage, "a mask with more dimensions than the tensor");
+      if (t->rank == 0 || dim + t->rank > x.rank)
+        return c.fail(Code::kUsage, "a mask with more dimensions than the tensor");
       for (size_t d = 0; d < t->rank; ++d)
         if (t->sizes[d] != x.sizes[dim + d]) return c.fail(Code::kUsage, "a mask of another shape than the tensor");
       const int64_t found = count_true(*t);
@@ -281,7 +288,8 @@ Result<void> plan_indexing(Call& c, const Tensor& x, size_t list, Indexing& p) {
 }
 
 // body(offset into self, offset into a tensor of the result's shape with these strides) for each element of `chosen`.
-template <class Body> Result<void> each_chosen(Call& c, const Tensor& x, const Indexing& p, const Strides& result_strides, Body&& body) {
+template <class Body>
+Result<void> each_chosen(Call& c, const Tensor& x, const Indexing& p, const Strides& result_strides, Body&& body) {
   const auto total = checked_numel(p.chosen.span());
   if (!total || *total == 0) return {};
   std::array<int64_t, kMaxRank> index{};
@@ -318,7 +326,8 @@ Result<void> index(Call& c) {
   for (size_t i = 0; i < p.kept.rank; ++i) kept_out[i] = out.strides[static_cast<size_t>(p.kept_dims[i])];
   const auto item = static_cast<int64_t>(size_of(x.dtype));
   return each_chosen(c, x, p, out.strides, [&](int64_t from, int64_t to) {
-    copy_strided(out.data + to * item, kept_out.data(), x.data + from * item, p.kept_self.data(), p.kept.span(), size_of(x.dtype));
+    copy_strided(out.data + to * item, kept_out.data(), x.data + from * item, p.kept_self.data(), p.kept.span(),
+                 size_of(x.dtype));
   });
 }
 
@@ -331,14 +340,16 @@ Result<void> put(Call& c, Tensor& out) {
   Indexing p;
   EW_TRY(plan_indexing(c, out, 1, p));
   Shape s = p.result;
-  if (!broadcast(s, values) || s.rank != p.result.rank || s.v != p.result.v) return c.fail(Code::kUsage, "the values do not broadcast to their places");
+  if (!broadcast(s, values) || s.rank != p.result.rank || s.v != p.result.v)
+    return c.fail(Code::kUsage, "the values do not broadcast to their places");
   const Strides from = broadcast_strides(values, p.result.span());
   Strides kept_from{};
   for (size_t i = 0; i < p.kept.rank; ++i) kept_from[i] = from[static_cast<size_t>(p.kept_dims[i])];
   const auto item = static_cast<int64_t>(size_of(x.dtype));
   if (!accumulate)
     return each_chosen(c, out, p, from, [&](int64_t self, int64_t at) {
-      copy_strided(out.data + self * item, p.kept_self.data(), values.data + at * item, kept_from.data(), p.kept.span(), size_of(x.dtype));
+      copy_strided(out.data + self * item, p.kept_self.data(), values.data + at * item, kept_from.data(), p.kept.span(),
+                   size_of(x.dtype));
     });
   const Nest<2> nest(p.kept.span(), {kept_from, p.kept_self});
   const auto& step = nest.strides[nest.rank - 1];
@@ -348,8 +359,10 @@ Result<void> put(Call& c, Tensor& out) {
         for (int64_t i = 0; i < n; ++i) {
           const int64_t to = self + o[1] + i * step[1];
           const C a = load_one<C>(out, to), b = load_one<C>(values, at + o[0] + i * step[0]);
-          if constexpr (std::is_integral_v<C>) store_one<C>(out, to, static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)));
-          else store_one<C>(out, to, a + b);
+          if constexpr (std::is_integral_v<C>)
+            store_one<C>(out, to, static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)));
+          else
+            store_one<C>(out, to, a + b);
         }
       });
     });
@@ -395,7 +408,8 @@ Result<void> masked_scatter(Call& c) {
   wide.rank = out.rank;
   wide.sizes = out.sizes;
   wide.strides = broadcast_strides(mask, out.shape());
-  if (count_true(wide) > source.numel() || !source.contiguous()) return c.fail(Code::kUsage, "the source has fewer elements than the mask chooses");
+  if (count_true(wide) > source.numel() || !source.contiguous())
+    return c.fail(Code::kUsage, "the source has fewer elements than the mask chooses");
   copy_view(c.pool(), out, x, 0, broadcast_strides(x, out.shape()));
   const size_t item = size_of(x.dtype);
   const std::byte* from = source.data;
@@ -413,7 +427,9 @@ Result<void> nonzero(Call& c) {
   Tensor& out = c.out(1);
   EW_TRY(c.ok());
   if (!plain({&x}) || out.dtype != DType::i64) return c.unsupported(x.dtype);
-  const auto differs = [&](int64_t at) { return is_float(x.dtype) ? load_one<double>(x, at) != 0 : load_one<int64_t>(x, at) != 0; };
+  const auto differs = [&](int64_t at) {
+    return is_float(x.dtype) ? load_one<double>(x, at) != 0 : load_one<int64_t>(x, at) != 0;
+  };
   const Strides dense = dense_strides(x.shape());
   const auto place = [&](int64_t i) {
     int64_t at = 0;
@@ -457,7 +473,8 @@ Result<void> repeat_interleave(Call& c) {
 
 // --- order ---
 
-template <class C> struct Ranked {
+template <class C>
+struct Ranked {
   C value;
   int64_t place;
 };
@@ -484,7 +501,8 @@ Result<void> ordered(Call& c, const Tensor& x, size_t dim, int64_t k, bool desce
   if (values.numel() == 0) return {};
   std::byte* scratch = c.scratch(order_scratch(c));
   if (!scratch) return c.fail(Code::kUnsupported, "out of memory");
-  const int64_t sx = x.rank ? x.strides[dim] : 1, sv = x.rank ? values.strides[dim] : 1, sp = x.rank ? places.strides[dim] : 1;
+  const int64_t sx = x.rank ? x.strides[dim] : 1, sv = x.rank ? values.strides[dim] : 1,
+                sp = x.rank ? places.strides[dim] : 1;
   const Nest<3> nest(lines.span(), {x.strides, places.strides, values.strides});
   const auto& step = nest.strides[nest.rank - 1];
   const Compute compute = is_float(x.dtype) ? Compute::kDouble : Compute::kInt;
@@ -521,7 +539,8 @@ Result<void> topk(Call& c) {
   return ordered(c, x, dim, k, largest, values, places);
 }
 // sort(self, dim, descending) and sort(self, stable?, dim, descending)
-template <size_t at> Result<void> sort(Call& c) {
+template <size_t at>
+Result<void> sort(Call& c) {
   const Tensor& x = c.in(0);
   const size_t dim = c.axis(at, x.rank);
   const bool descending = c.boolean(at + 1);

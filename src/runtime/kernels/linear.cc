@@ -18,7 +18,8 @@ typedef float Vec8 __attribute__((vector_size(32), aligned(4)));
 #endif
 
 // out[rows x 16] += a[rows x depth] * b[depth x 16], rows up to 4. lda, ldb, ldo in elements; a may have any strides.
-EW_CLONES void block16(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t ldb, float* out, int64_t ldo, int64_t rows, int64_t depth) {
+EW_CLONES void block16(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t ldb, float* out,
+                       int64_t ldo, int64_t rows, int64_t depth) {
   if (rows == kRows) {
     Vec8 s[kRows][2];
     for (int64_t i = 0; i < kRows; ++i) {
@@ -53,7 +54,8 @@ EW_CLONES void block16(const float* a, int64_t a_row, int64_t a_col, const float
 
 }  // namespace
 
-void gemm_f32(pthreadpool* pool, const MatrixF32& a, const MatrixF32& b, float* out, int64_t ldo, int64_t m, int64_t n, int64_t k) {
+void gemm_f32(pthreadpool* pool, const MatrixF32& a, const MatrixF32& b, float* out, int64_t ldo, int64_t m, int64_t n,
+              int64_t k) {
   const int64_t panels = (n + kCols - 1) / kCols;
   // One panel of 16 columns at a time: its part of b is brought into rows of 16 (b may be transposed, or end inside a panel).
   parallel_for(pool, panels, std::max<int64_t>(1, 65536 / (m * k + 1)), [&](int64_t begin, int64_t end) {
@@ -102,12 +104,15 @@ struct Product {
 };
 
 bool is_f32(const Product& p) {
-  return p.a->dtype == DType::f32 && p.b->dtype == DType::f32 && p.out->dtype == DType::f32 && (!p.self || p.self->dtype == DType::f32);
+  return p.a->dtype == DType::f32 && p.b->dtype == DType::f32 && p.out->dtype == DType::f32 &&
+         (!p.self || p.self->dtype == DType::f32);
 }
 
 template <class C>
-void product(const Product& p, int64_t a0, int64_t b0, int64_t o0, const Strides& self_strides, int64_t m, int64_t n, int64_t k, pthreadpool* pool) {
-  const C beta = p.beta_value ? scalar_as<C>(*p.beta_value) : C{1}, alpha = p.alpha_value ? scalar_as<C>(*p.alpha_value) : C{1};
+void product(const Product& p, int64_t a0, int64_t b0, int64_t o0, const Strides& self_strides, int64_t m, int64_t n,
+             int64_t k, pthreadpool* pool) {
+  const C beta = p.beta_value ? scalar_as<C>(*p.beta_value) : C{1},
+          alpha = p.alpha_value ? scalar_as<C>(*p.alpha_value) : C{1};
   parallel_for(pool, m, std::max<int64_t>(1, 16384 / (n * k + 1)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t j = 0; j < n; ++j) {
@@ -117,7 +122,9 @@ void product(const Product& p, int64_t a0, int64_t b0, int64_t o0, const Strides
           s += static_cast<Sum>(load_one<C>(*p.a, a0 + i * p.a->strides[p.ar] + q * p.a->strides[p.ac])) *
                static_cast<Sum>(load_one<C>(*p.b, b0 + q * p.b->strides[p.br] + j * p.b->strides[p.bc]));
         Sum v = static_cast<Sum>(alpha) * s;
-        if (p.self && beta != 0) v += static_cast<Sum>(beta) * static_cast<Sum>(load_one<C>(*p.self, i * self_strides[0] + j * self_strides[1]));
+        if (p.self && beta != 0)
+          v += static_cast<Sum>(beta) *
+               static_cast<Sum>(load_one<C>(*p.self, i * self_strides[0] + j * self_strides[1]));
         store_one<C>(*p.out, o0 + i * p.out->strides[p.orow] + j * p.out->strides[p.ocol], static_cast<C>(v));
       }
   });
@@ -136,7 +143,9 @@ Result<void> run(Call& c, const Product& p, int64_t batch, int64_t m, int64_t n,
       const int64_t ldo = p.out->strides[p.orow];
       // beta of zero ignores self, NaN and all.
       const auto scaled_self = [&](int64_t r, int64_t q) {
-        return p.self && p.beta != 0 ? static_cast<float>(p.beta) * p.self->as<float>()[r * self_strides[0] + q * self_strides[1]] : 0.0f;
+        return p.self && p.beta != 0
+                   ? static_cast<float>(p.beta) * p.self->as<float>()[r * self_strides[0] + q * self_strides[1]]
+                   : 0.0f;
       };
       for (int64_t r = 0; r < m; ++r)
         for (int64_t q = 0; q < n; ++q) out[r * ldo + q] = p.alpha == 1 ? scaled_self(r, q) : 0.0f;
@@ -144,9 +153,12 @@ Result<void> run(Call& c, const Product& p, int64_t batch, int64_t m, int64_t n,
                {p.b->as<float>() + at(*p.b), p.b->strides[p.br], p.b->strides[p.bc]}, out, ldo, m, n, k);
       if (p.alpha == 1) continue;
       for (int64_t r = 0; r < m; ++r)
-        for (int64_t q = 0; q < n; ++q) out[r * ldo + q] = static_cast<float>(p.alpha) * out[r * ldo + q] + scaled_self(r, q);
+        for (int64_t q = 0; q < n; ++q)
+          out[r * ldo + q] = static_cast<float>(p.alpha) * out[r * ldo + q] + scaled_self(r, q);
     } else {
-      visit_compute(compute_of(p.out->dtype), [&]<class C>(C) { product<C>(p, at(*p.a), at(*p.b), at(*p.out), self_strides, m, n, k, c.pool()); });
+      visit_compute(compute_of(p.out->dtype), [&]<class C>(C) {
+        product<C>(p, at(*p.a), at(*p.b), at(*p.out), self_strides, m, n, k, c.pool());
+      });
     }
   }
   return {};
@@ -157,10 +169,12 @@ Result<void> mm(Call& c) {
   Tensor& out = c.out(2);
   EW_TRY(c.ok());
   if (a.rank != 2 || b.rank != 2 || a.sizes[1] != b.sizes[0])
-    return c.fail(Code::kUsage, "[{}] and [{}] do not multiply", fmt::join(a.shape(), ", "), fmt::join(b.shape(), ", "));
+    return c.fail(Code::kUsage, "[{}] and [{}] do not multiply", fmt::join(a.shape(), ", "),
+                  fmt::join(b.shape(), ", "));
   const int64_t sizes[] = {a.sizes[0], b.sizes[1]};
   EW_TRY(c.resize(out, sizes));
-  return run(c, {nullptr, &a, &b, &out, 0, 1, 0, 1, 0, 1, 0, 1, nullptr, nullptr}, 1, a.sizes[0], b.sizes[1], a.sizes[1]);
+  return run(c, {nullptr, &a, &b, &out, 0, 1, 0, 1, 0, 1, 0, 1, nullptr, nullptr}, 1, a.sizes[0], b.sizes[1],
+             a.sizes[1]);
 }
 
 Result<void> bmm(Call& c) {
@@ -168,10 +182,12 @@ Result<void> bmm(Call& c) {
   Tensor& out = c.out(2);
   EW_TRY(c.ok());
   if (a.rank != 3 || b.rank != 3 || a.sizes[0] != b.sizes[0] || a.sizes[2] != b.sizes[1])
-    return c.fail(Code::kUsage, "[{}] and [{}] do not multiply", fmt::join(a.shape(), ", "), fmt::join(b.shape(), ", "));
+    return c.fail(Code::kUsage, "[{}] and [{}] do not multiply", fmt::join(a.shape(), ", "),
+                  fmt::join(b.shape(), ", "));
   const int64_t sizes[] = {a.sizes[0], a.sizes[1], b.sizes[2]};
   EW_TRY(c.resize(out, sizes));
-  return run(c, {nullptr, &a, &b, &out, 1, 2, 1, 2, 1, 2, 0, 1, nullptr, nullptr}, a.sizes[0], a.sizes[1], b.sizes[2], a.sizes[2]);
+  return run(c, {nullptr, &a, &b, &out, 1, 2, 1, 2, 1, 2, 0, 1, nullptr, nullptr}, a.sizes[0], a.sizes[1], b.sizes[2],
+             a.sizes[2]);
 }
 
 // addmm(self, mat1, mat2, beta, alpha)
@@ -181,13 +197,16 @@ Result<void> addmm(Call& c) {
   Tensor& out = c.out(5);
   EW_TRY(c.ok());
   if (a.rank != 2 || b.rank != 2 || a.sizes[1] != b.sizes[0])
-    return c.fail(Code::kUsage, "[{}] and [{}] do not multiply", fmt::join(a.shape(), ", "), fmt::join(b.shape(), ", "));
+    return c.fail(Code::kUsage, "[{}] and [{}] do not multiply", fmt::join(a.shape(), ", "),
+                  fmt::join(b.shape(), ", "));
   const int64_t sizes[] = {a.sizes[0], b.sizes[1]};
   EW_TRY(c.resize(out, sizes));
   Shape s = shape_of(out);
   if (!broadcast(s, self) || s.rank != 2 || s[0] != sizes[0] || s[1] != sizes[1])
     return c.fail(Code::kUsage, "[{}] does not broadcast to the product", fmt::join(self.shape(), ", "));
-  return run(c, {&self, &a, &b, &out, 0, 1, 0, 1, 0, 1, scalar_as<double>(beta), scalar_as<double>(alpha), &beta, &alpha}, 1, sizes[0], sizes[1], a.sizes[1]);
+  return run(c,
+             {&self, &a, &b, &out, 0, 1, 0, 1, 0, 1, scalar_as<double>(beta), scalar_as<double>(alpha), &beta, &alpha},
+             1, sizes[0], sizes[1], a.sizes[1]);
 }
 
 // linear(input, weight, bias?): input[..., k] @ weight[n, k]^T; a weight[k] gives one number less a dimension.
@@ -204,8 +223,10 @@ Result<void> linear(Call& c) {
   const Tensor* bias = c.optional_in(2);
   Tensor& out = c.out(3);
   EW_TRY(c.ok());
-  if (x.rank == 0 || w.rank != 2 || x.sizes[x.rank - 1] != w.sizes[1] || (bias && (bias->rank > 1 || bias->numel() != w.sizes[0])))
-    return c.fail(Code::kUsage, "input [{}] and weight [{}] do not go together", fmt::join(x.shape(), ", "), fmt::join(w.shape(), ", "));
+  if (x.rank == 0 || w.rank != 2 || x.sizes[x.rank - 1] != w.sizes[1] ||
+      (bias && (bias->rank > 1 || bias->numel() != w.sizes[0])))
+    return c.fail(Code::kUsage, "input [{}] and weight [{}] do not go together", fmt::join(x.shape(), ", "),
+                  fmt::join(w.shape(), ", "));
   if (!x.contiguous()) return c.fail(Code::kUnsupported, "an input that is not in C order");
   Shape s = shape_of(x);
   s[x.rank - 1] = w.sizes[0];

@@ -9,7 +9,8 @@ struct Moments {
   double mean, rstd;
 };
 
-template <class T> Moments moments(const T* x, int64_t n, double eps) {
+template <class T>
+Moments moments(const T* x, int64_t n, double eps) {
   double lanes[8] = {};
   int64_t i = 0;
   for (; i + 8 <= n; i += 8)
@@ -19,7 +20,8 @@ template <class T> Moments moments(const T* x, int64_t n, double eps) {
   for (double& l : lanes) sum += std::exchange(l, 0);
   const double mean = sum / static_cast<double>(n);
   for (i = 0; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; ++k) lanes[k] += (static_cast<double>(x[i + k]) - mean) * (static_cast<double>(x[i + k]) - mean);
+    for (int k = 0; k < 8; ++k)
+      lanes[k] += (static_cast<double>(x[i + k]) - mean) * (static_cast<double>(x[i + k]) - mean);
   for (; i < n; ++i) lanes[0] += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
   sum = 0;
   for (double l : lanes) sum += l;
@@ -50,7 +52,8 @@ Result<void> layer_norm(Call& c) {
   const double eps = c.real(4);
   Tensor &out = c.out(5), &mean = c.out(6), &rstd = c.out(7);
   EW_TRY(c.ok());
-  if (!is_float(x.dtype) || out.dtype != x.dtype || !float_or_absent(weight) || !float_or_absent(bias) || !is_float(mean.dtype) || !is_float(rstd.dtype))
+  if (!is_float(x.dtype) || out.dtype != x.dtype || !float_or_absent(weight) || !float_or_absent(bias) ||
+      !is_float(mean.dtype) || !is_float(rstd.dtype))
     return c.unsupported(x.dtype);
   if (!x.contiguous()) return c.fail(Code::kUnsupported, "an input that is not in C order");
   if (shape.size() > x.rank || shape.empty()) return c.fail(Code::kUsage, "{} normalized dimensions", shape.size());
@@ -58,16 +61,19 @@ Result<void> layer_norm(Call& c) {
   int64_t n = 1, rows = 1;
   Shape stats = shape_of(x);
   for (size_t d = 0; d < x.rank; ++d) {
-    if (d >= kept && x.sizes[d] != shape[d - kept]) return c.fail(Code::kUsage, "the normalized shape is not the input's");
+    if (d >= kept && x.sizes[d] != shape[d - kept])
+      return c.fail(Code::kUsage, "the normalized shape is not the input's");
     (d >= kept ? n : rows) *= x.sizes[d];
     if (d >= kept) stats[d] = 1;
   }
-  if ((weight && weight->numel() != n) || (bias && bias->numel() != n)) return c.fail(Code::kUsage, "weight or bias has another shape");
+  if ((weight && weight->numel() != n) || (bias && bias->numel() != n))
+    return c.fail(Code::kUsage, "weight or bias has another shape");
   EW_TRY(c.resize(out, x.shape()));
   EW_TRY(c.resize(mean, stats.span()));
   EW_TRY(c.resize(rstd, stats.span()));
   if (!out.contiguous()) return c.fail(Code::kUnsupported, "an output that is not in C order");
-  const bool fast = x.dtype == DType::f32 && (!weight || weight->dtype == DType::f32) && (!bias || bias->dtype == DType::f32);
+  const bool fast =
+      x.dtype == DType::f32 && (!weight || weight->dtype == DType::f32) && (!bias || bias->dtype == DType::f32);
   parallel_for(c.pool(), rows, std::max<int64_t>(1, 16384 / (n + 1)), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const Moments m = moments_of(x, r * n, n, eps);
@@ -84,7 +90,9 @@ Result<void> layer_norm(Call& c) {
           for (int64_t i = 0; i < n; ++i) q[i] = (p[i] - mean_f) * scale * (w ? w[i] : 1.0f) + (b ? b[i] : 0.0f);
       } else {
         for (int64_t i = 0; i < n; ++i)
-          store_one<double>(out, r * n + i, (load_one<double>(x, r * n + i) - m.mean) * m.rstd * value_or(weight, i, 1) + value_or(bias, i, 0));
+          store_one<double>(
+              out, r * n + i,
+              (load_one<double>(x, r * n + i) - m.mean) * m.rstd * value_or(weight, i, 1) + value_or(bias, i, 0));
       }
     }
   });
@@ -99,12 +107,13 @@ Result<void> group_norm(Call& c) {
   const double eps = c.real(7);
   Tensor &out = c.out(8), &mean = c.out(9), &rstd = c.out(10);
   EW_TRY(c.ok());
-  if (!is_float(x.dtype) || out.dtype != x.dtype || !float_or_absent(weight) || !float_or_absent(bias) || !is_float(mean.dtype) || !is_float(rstd.dtype))
+  if (!is_float(x.dtype) || out.dtype != x.dtype || !float_or_absent(weight) || !float_or_absent(bias) ||
+      !is_float(mean.dtype) || !is_float(rstd.dtype))
     return c.unsupported(x.dtype);
   if (!x.contiguous()) return c.fail(Code::kUnsupported, "an input that is not in C order");
   const int64_t dims[] = {batch, channels, pixels};
-  if (x.rank < 2 || x.sizes[0] != batch || x.sizes[1] != channels || checked_numel(dims) != x.numel() || groups <= 0 || channels % groups != 0 ||
-      (weight && weight->numel() != channels) || (bias && bias->numel() != channels))
+  if (x.rank < 2 || x.sizes[0] != batch || x.sizes[1] != channels || checked_numel(dims) != x.numel() || groups <= 0 ||
+      channels % groups != 0 || (weight && weight->numel() != channels) || (bias && bias->numel() != channels))
     return c.fail(Code::kUsage, "the sizes do not go together");
   const int64_t stats[] = {batch, groups};
   EW_TRY(c.resize(out, x.shape()));
@@ -120,7 +129,8 @@ Result<void> group_norm(Call& c) {
       for (int64_t k = 0; k < per_group; ++k) {
         const int64_t channel = g % groups * per_group + k, at = g * n + k * pixels;
         const double scale = m.rstd * value_or(weight, channel, 1), shift = value_or(bias, channel, 0) - m.mean * scale;
-        for (int64_t i = 0; i < pixels; ++i) store_one<double>(out, at + i, load_one<double>(x, at + i) * scale + shift);
+        for (int64_t i = 0; i < pixels; ++i)
+          store_one<double>(out, at + i, load_one<double>(x, at + i) * scale + shift);
       }
     }
   });
@@ -135,11 +145,13 @@ Result<void> batch_norm(Call& c) {
   const double eps = c.real(6);
   Tensor &out = c.out(7), &out1 = c.out(8), &out2 = c.out(9);
   EW_TRY(c.ok());
-  if (!is_float(x.dtype) || !plain({&out}) || !float_or_absent(weight) || !float_or_absent(bias) || !is_float(mean.dtype) || !is_float(var.dtype))
+  if (!is_float(x.dtype) || !plain({&out}) || !float_or_absent(weight) || !float_or_absent(bias) ||
+      !is_float(mean.dtype) || !is_float(var.dtype))
     return c.unsupported(x.dtype);
   if (x.rank < 2) return c.fail(Code::kUsage, "no channels");
   const int64_t channels = x.sizes[1];
-  if (mean.numel() != channels || var.numel() != channels || (weight && weight->numel() != channels) || (bias && bias->numel() != channels))
+  if (mean.numel() != channels || var.numel() != channels || (weight && weight->numel() != channels) ||
+      (bias && bias->numel() != channels))
     return c.fail(Code::kUsage, "statistics for another number than {} channels", channels);
   EW_TRY(c.resize(out, x.shape()));
   const int64_t none[] = {0};
@@ -155,7 +167,8 @@ Result<void> batch_norm(Call& c) {
       const double shift = value_or(bias, k, 0) - load_one<double>(mean, k) * scale;
       nest.run(0, nest.total, [&](const std::array<int64_t, 2>& at, int64_t n) {
         for (int64_t i = 0; i < n; ++i)
-          store_one<double>(out, at[1] + k * out.strides[1] + i * step[1], load_one<double>(x, at[0] + k * x.strides[1] + i * step[0]) * scale + shift);
+          store_one<double>(out, at[1] + k * out.strides[1] + i * step[1],
+                            load_one<double>(x, at[0] + k * x.strides[1] + i * step[0]) * scale + shift);
       });
     }
   });

@@ -39,7 +39,8 @@ Pair pair_of(const Call::Ints& l, Pair otherwise) {
 
 // Output length of a window; -1 where parameters are out of range.
 int64_t pooled(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
-  if (kernel <= 0 || stride <= 0 || dilation <= 0 || pad < 0 || kernel > kMost || stride > kMost || pad > kMost || dilation > kMost || pad * 2 > kernel)
+  if (kernel <= 0 || stride <= 0 || dilation <= 0 || pad < 0 || kernel > kMost || stride > kMost || pad > kMost ||
+      dilation > kMost || pad * 2 > kernel)
     return -1;
   const int64_t span = in + 2 * pad - dilation * (kernel - 1) - 1;
   if (span < 0 && !ceil) return -1;
@@ -58,7 +59,8 @@ Result<void> resize_planes(Call& c, Tensor& out, const Tensor& x, int64_t h, int
 bool image(const Tensor& x) { return x.rank == 3 || x.rank == 4; }
 
 // body(plane offsets in x and out) in parallel over all planes.
-template <class Body> void planes(Call& c, const Planes& x, const Planes& out, Body&& body) {
+template <class Body>
+void planes(Call& c, const Planes& x, const Planes& out, Body&& body) {
   parallel_for(c.pool(), x.n * x.c, std::max<int64_t>(1, 16384 / (out.h * out.w + 1)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) body(x.at(p), out.at(p));
   });
@@ -67,7 +69,8 @@ template <class Body> void planes(Call& c, const Planes& x, const Planes& out, B
 // max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode) -> values, places
 Result<void> max_pool(Call& c) {
   const Tensor& x = c.in(0);
-  const Pair k = pair_of(c.ints(1), {0, 0}), s = pair_of(c.ints(2), k), p = pair_of(c.ints(3), {0, 0}), d = pair_of(c.ints(4), {1, 1});
+  const Pair k = pair_of(c.ints(1), {0, 0}), s = pair_of(c.ints(2), k), p = pair_of(c.ints(3), {0, 0}),
+             d = pair_of(c.ints(4), {1, 1});
   const bool ceil = c.boolean(5);
   Tensor &out = c.out(6), &places = c.out(7);
   EW_TRY(c.ok());
@@ -85,7 +88,8 @@ Result<void> max_pool(Call& c) {
       for (int64_t plane = begin; plane < end; ++plane)
         for (int64_t oh = 0; oh < h; ++oh)
           for (int64_t ow = 0; ow < w; ++ow) {
-            C best = std::is_floating_point_v<C> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
+            C best =
+                std::is_floating_point_v<C> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
             int64_t place = -1;
             for (int64_t i = 0; i < k.h; ++i) {
               const int64_t ih = oh * s.h - p.h + i * d.h;
@@ -129,7 +133,8 @@ Result<void> avg_pool(Call& c) {
       for (int64_t ow = 0; ow < w; ++ow) {
         const int64_t h0 = oh * s.h - p.h, w0 = ow * s.w - p.w;
         const int64_t h1 = std::min(h0 + k.h, px.h + p.h), w1 = std::min(w0 + k.w, px.w + p.w);
-        const int64_t a = std::max<int64_t>(h0, 0), b = std::min(h1, px.h), e = std::max<int64_t>(w0, 0), f = std::min(w1, px.w);
+        const int64_t a = std::max<int64_t>(h0, 0), b = std::min(h1, px.h), e = std::max<int64_t>(w0, 0),
+                      f = std::min(w1, px.w);
         double sum = 0;
         for (int64_t i = a; i < b; ++i)
           for (int64_t j = e; j < f; ++j) sum += load_one<double>(x, from + i * px.sh + j * px.sw);
@@ -146,14 +151,16 @@ Result<void> adaptive_avg_pool(Call& c) {
   const auto size = c.ints(1);
   Tensor& out = c.out(2);
   EW_TRY(c.ok());
-  if (!image(x) || size.size() != 2 || size[0] < 0 || size[1] < 0) return c.fail(Code::kUsage, "no image, or no size for it");
+  if (!image(x) || size.size() != 2 || size[0] < 0 || size[1] < 0)
+    return c.fail(Code::kUsage, "no image, or no size for it");
   if (!is_float(x.dtype) || out.dtype != x.dtype) return c.unsupported(x.dtype);
   EW_TRY(resize_planes(c, out, x, size[0], size[1]));
   const Planes px(x), po(out);
   planes(c, px, po, [&](int64_t from, int64_t to) {
     for (int64_t oh = 0; oh < po.h; ++oh)
       for (int64_t ow = 0; ow < po.w; ++ow) {
-        const int64_t a = oh * px.h / po.h, b = ((oh + 1) * px.h + po.h - 1) / po.h, e = ow * px.w / po.w, f = ((ow + 1) * px.w + po.w - 1) / po.w;
+        const int64_t a = oh * px.h / po.h, b = ((oh + 1) * px.h + po.h - 1) / po.h, e = ow * px.w / po.w,
+                      f = ((ow + 1) * px.w + po.w - 1) / po.w;
         double sum = 0;
         for (int64_t i = a; i < b; ++i)
           for (int64_t j = e; j < f; ++j) sum += load_one<double>(x, from + i * px.sh + j * px.sw);
@@ -185,7 +192,8 @@ Result<Upsample> upsample_of(Call& c, const Tensor& x, size_t size_at, size_t sc
     if (!(h < kMost) || !(w < kMost)) return c.fail(Code::kUsage, "scale factors out of range");
     u = {static_cast<int64_t>(h), static_cast<int64_t>(w), 1.0 / scale[0], 1.0 / scale[1]};
   }
-  if (u.h <= 0 || u.w <= 0 || u.h > kMost || u.w > kMost || x.sizes[2] == 0 || x.sizes[3] == 0) return c.fail(Code::kUsage, "size {} by {}", u.h, u.w);
+  if (u.h <= 0 || u.w <= 0 || u.h > kMost || u.w > kMost || x.sizes[2] == 0 || x.sizes[3] == 0)
+    return c.fail(Code::kUsage, "size {} by {}", u.h, u.w);
   return u;
 }
 
@@ -207,7 +215,8 @@ Result<void> nearest(Call& c) {
       for (int64_t j = 0; j < po.w; ++j) {
         const int64_t ih = std::min(static_cast<int64_t>(std::floor(static_cast<float>(i) * sh)), px.h - 1);
         const int64_t iw = std::min(static_cast<int64_t>(std::floor(static_cast<float>(j) * sw)), px.w - 1);
-        std::memcpy(out.data + static_cast<size_t>(to + i * po.sh + j * po.sw) * item, x.data + static_cast<size_t>(from + ih * px.sh + iw * px.sw) * item, item);
+        std::memcpy(out.data + static_cast<size_t>(to + i * po.sh + j * po.sw) * item,
+                    x.data + static_cast<size_t>(from + ih * px.sh + iw * px.sw) * item, item);
       }
   });
   return {};
@@ -257,10 +266,8 @@ Result<void> bilinear(Call& c) {
 }
 
 constexpr Kernel kTable[] = {
-    {"aten::_adaptive_avg_pool2d.out", adaptive_avg_pool},
-    {"aten::avg_pool2d.out", avg_pool},
-    {"aten::max_pool2d_with_indices.out", max_pool},
-    {"aten::upsample_bilinear2d.vec_out", bilinear},
+    {"aten::_adaptive_avg_pool2d.out", adaptive_avg_pool}, {"aten::avg_pool2d.out", avg_pool},
+    {"aten::max_pool2d_with_indices.out", max_pool},       {"aten::upsample_bilinear2d.vec_out", bilinear},
     {"aten::upsample_nearest2d.vec_out", nearest},
 };
 static_assert(sorted_by_name(kTable));

@@ -5,9 +5,18 @@
 namespace edgewright::runtime {
 namespace {
 
-void give(EValue& out, int64_t v) { out.tag = Tag::kInt; out.i = v; }
-void give(EValue& out, bool v) { out.tag = Tag::kBool; out.b = v; }
-void give(EValue& out, double v) { out.tag = Tag::kDouble; out.d = v; }
+void give(EValue& out, int64_t v) {
+  out.tag = Tag::kInt;
+  out.i = v;
+}
+void give(EValue& out, bool v) {
+  out.tag = Tag::kBool;
+  out.b = v;
+}
+void give(EValue& out, double v) {
+  out.tag = Tag::kDouble;
+  out.d = v;
+}
 
 Result<void> sym_size(Call& c) {
   const Tensor& x = c.in(0);
@@ -30,25 +39,46 @@ Result<void> local_scalar(Call& c) {
   EValue& out = c.slot(1);
   EW_TRY(c.ok());
   if (x.numel() != 1 || !plain({&x})) return c.fail(Code::kUsage, "no single number");
-  if (is_float(x.dtype)) give(out, load_one<double>(x));
-  else if (is_bool(x.dtype)) give(out, load_one<int64_t>(x) != 0);
-  else give(out, load_one<int64_t>(x));
+  if (is_float(x.dtype))
+    give(out, load_one<double>(x));
+  else if (is_bool(x.dtype))
+    give(out, load_one<int64_t>(x) != 0);
+  else
+    give(out, load_one<int64_t>(x));
   return {};
 }
 
 // Two numbers in, one out; double where either is one.
-template <auto Op> Result<void> arithmetic(Call& c) {
+template <auto Op>
+Result<void> arithmetic(Call& c) {
   const EValue &a = c.scalar(0), &b = c.scalar(1);
   EValue& out = c.slot(2);
   EW_TRY(c.ok());
-  if (a.tag == Tag::kDouble || b.tag == Tag::kDouble) give(out, Op(scalar_as<double>(a), scalar_as<double>(b)));
-  else give(out, Op(scalar_as<int64_t>(a), scalar_as<int64_t>(b)));
+  if (a.tag == Tag::kDouble || b.tag == Tag::kDouble)
+    give(out, Op(scalar_as<double>(a), scalar_as<double>(b)));
+  else
+    give(out, Op(scalar_as<int64_t>(a), scalar_as<int64_t>(b)));
   return {};
 }
 int64_t wrap(uint64_t v) { return static_cast<int64_t>(v); }
-constexpr auto kAdd = [](auto a, auto b) { if constexpr (std::is_integral_v<decltype(a)>) return wrap(uint64_t(a) + uint64_t(b)); else return a + b; };
-constexpr auto kSub = [](auto a, auto b) { if constexpr (std::is_integral_v<decltype(a)>) return wrap(uint64_t(a) - uint64_t(b)); else return a - b; };
-constexpr auto kMul = [](auto a, auto b) { if constexpr (std::is_integral_v<decltype(a)>) return wrap(uint64_t(a) * uint64_t(b)); else return a * b; };
+constexpr auto kAdd = [](auto a, auto b) {
+  if constexpr (std::is_integral_v<decltype(a)>)
+    return wrap(uint64_t(a) + uint64_t(b));
+  else
+    return a + b;
+};
+constexpr auto kSub = [](auto a, auto b) {
+  if constexpr (std::is_integral_v<decltype(a)>)
+    return wrap(uint64_t(a) - uint64_t(b));
+  else
+    return a - b;
+};
+constexpr auto kMul = [](auto a, auto b) {
+  if constexpr (std::is_integral_v<decltype(a)>)
+    return wrap(uint64_t(a) * uint64_t(b));
+  else
+    return a * b;
+};
 
 Result<void> floordiv(Call& c) {
   const EValue &a = c.scalar(0), &b = c.scalar(1);
@@ -79,7 +109,8 @@ Result<void> truediv(Call& c) {
   give(out, a / b);
   return {};
 }
-template <auto Op> Result<void> to_int(Call& c) {
+template <auto Op>
+Result<void> to_int(Call& c) {
   const double a = c.real(0);
   EValue& out = c.slot(1);
   EW_TRY(c.ok());
@@ -97,8 +128,10 @@ Result<void> neg(Call& c) {
   const EValue& a = c.scalar(0);
   EValue& out = c.slot(1);
   EW_TRY(c.ok());
-  if (a.tag == Tag::kDouble) give(out, -a.d);
-  else give(out, kSub(int64_t{0}, scalar_as<int64_t>(a)));
+  if (a.tag == Tag::kDouble)
+    give(out, -a.d);
+  else
+    give(out, kSub(int64_t{0}, scalar_as<int64_t>(a)));
   return {};
 }
 
@@ -114,25 +147,33 @@ Result<void> et_view(Call& c) {
   int64_t known = 1;
   int open = -1;
   for (size_t d = 0; d < s.rank; ++d) {
-    if (s[d] == -1 && open < 0) open = static_cast<int>(d);
-    else known = s[d] < 0 ? -1 : checked_mul(known, s[d]).value_or(-1);
+    if (s[d] == -1 && open < 0)
+      open = static_cast<int>(d);
+    else
+      known = s[d] < 0 ? -1 : checked_mul(known, s[d]).value_or(-1);
     if (known < 0) return c.fail(Code::kUsage, "no shape: [{}]", fmt::join(sizes.span(), ", "));
   }
-  if (open < 0 ? known != x.numel() : known == 0 || x.numel() % known != 0) return c.fail(Code::kUsage, "no view of {} elements", x.numel());
+  if (open < 0 ? known != x.numel() : known == 0 || x.numel() % known != 0)
+    return c.fail(Code::kUsage, "no view of {} elements", x.numel());
   if (open >= 0) s[static_cast<size_t>(open)] = x.numel() / known;
-  if (x.dtype != out.dtype || !x.contiguous() || !out.contiguous()) return c.fail(Code::kUnsupported, "a view of another element type or layout");
+  if (x.dtype != out.dtype || !x.contiguous() || !out.contiguous())
+    return c.fail(Code::kUnsupported, "a view of another element type or layout");
   if (out.dynamism == Dynamism::kUnbound) return c.fail(Code::kUnsupported, "a view without bound");
   EW_TRY(c.resize(out, s.span()));
-  if (out.data != x.data && x.bytes() > 0) std::memmove(out.data, x.data, x.bytes());  // where the plan gave it memory of its own
+  if (out.data != x.data && x.bytes() > 0)
+    std::memmove(out.data, x.data, x.bytes());  // where the plan gave it memory of its own
   return {};
 }
 
-template <auto Op> Result<void> compare(Call& c) {
+template <auto Op>
+Result<void> compare(Call& c) {
   const EValue &a = c.scalar(0), &b = c.scalar(1);
   EValue& out = c.slot(2);
   EW_TRY(c.ok());
-  if (a.tag == Tag::kDouble || b.tag == Tag::kDouble) give(out, static_cast<bool>(Op(scalar_as<double>(a), scalar_as<double>(b))));
-  else give(out, static_cast<bool>(Op(scalar_as<int64_t>(a), scalar_as<int64_t>(b))));
+  if (a.tag == Tag::kDouble || b.tag == Tag::kDouble)
+    give(out, static_cast<bool>(Op(scalar_as<double>(a), scalar_as<double>(b))));
+  else
+    give(out, static_cast<bool>(Op(scalar_as<int64_t>(a), scalar_as<int64_t>(b))));
   return {};
 }
 

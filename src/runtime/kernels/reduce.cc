@@ -25,8 +25,8 @@ Result<void> resize_reduced(Call& c, Tensor& out, const Tensor& x, uint32_t mask
 
 // For each output element: body(output offset, input offset of its first element), in parallel; and the nest of the reduced dims.
 struct Reduction {
-  Nest<2> outer;   // kept dims: input, output
-  Nest<1> inner;   // reduced dims: input
+  Nest<2> outer;  // kept dims: input, output
+  Nest<1> inner;  // reduced dims: input
 
   static Nest<2> kept(const Tensor& x, const Tensor& out, uint32_t mask) {
     Shape s;
@@ -55,7 +55,8 @@ struct Reduction {
   }
   Reduction(const Tensor& x, const Tensor& out, uint32_t mask) : outer(kept(x, out, mask)), inner(gone(x, mask)) {}
 
-  template <class Body> void run(pthreadpool* pool, Body&& body) const {
+  template <class Body>
+  void run(pthreadpool* pool, Body&& body) const {
     const auto& step = outer.strides[outer.rank - 1];
     parallel_for(pool, outer.total, std::max<int64_t>(1, 16384 / (inner.total + 1)), [&](int64_t begin, int64_t end) {
       outer.run(begin, end, [&](const std::array<int64_t, 2>& at, int64_t n) {
@@ -65,7 +66,8 @@ struct Reduction {
   }
 
   // f(block of C, n) over the reduced elements from input offset `from`.
-  template <class C, class F> void blocks(const Tensor& x, int64_t from, F&& f) const {
+  template <class C, class F>
+  void blocks(const Tensor& x, int64_t from, F&& f) const {
     constexpr int64_t kBlock = 512;
     C buffer[kBlock];
     const int64_t step = inner.strides[inner.rank - 1][0];
@@ -86,8 +88,10 @@ struct Reduction {
 };
 
 // Sums in double (ints modulo 2^64), several lanes so that the compiler can vectorize.
-template <class C> using Sum = std::conditional_t<std::is_integral_v<C>, uint64_t, double>;
-template <class C> Sum<C> sum_block(const C* v, int64_t n) {
+template <class C>
+using Sum = std::conditional_t<std::is_integral_v<C>, uint64_t, double>;
+template <class C>
+Sum<C> sum_block(const C* v, int64_t n) {
   Sum<C> lanes[8] = {};
   int64_t i = 0;
   for (; i + 8 <= n; i += 8)
@@ -103,20 +107,27 @@ Result<void> sum_over(Call& c, const Tensor& x, const Call::Ints& dims, bool kee
   EW_TRY(resize_reduced(c, out, x, mask, keep));
   const Reduction r(x, out, mask);
   // Ints summed into a float output are summed as floats, as `dtype` says.
-  const Compute compute = compute_of(out.dtype) == Compute::kInt ? Compute::kInt : x.dtype == DType::f32 ? Compute::kFloat : Compute::kDouble;
+  const Compute compute = compute_of(out.dtype) == Compute::kInt ? Compute::kInt
+                          : x.dtype == DType::f32                ? Compute::kFloat
+                                                                 : Compute::kDouble;
   visit_compute(compute, [&]<class C>(C) {
     r.run(c.pool(), [&](int64_t to, int64_t from) {
       Sum<C> s = 0;
       r.blocks<C>(x, from, [&](const C* v, int64_t n) { s += sum_block(v, n); });
-      if constexpr (std::is_integral_v<C>) store_one<int64_t>(out, to, static_cast<int64_t>(s));
-      else store_one<double>(out, to, mean ? s / static_cast<double>(r.inner.total) : s);
+      if constexpr (std::is_integral_v<C>)
+        store_one<int64_t>(out, to, static_cast<int64_t>(s));
+      else
+        store_one<double>(out, to, mean ? s / static_cast<double>(r.inner.total) : s);
     });
   });
   return {};
 }
 
 // sum(self, dim?, keepdim, dtype?) and mean alike.
-template <bool mean> Result<void> sum(Call& c) { return sum_over(c, c.in(0), c.ints(1), c.boolean(2), c.out(4), mean); }
+template <bool mean>
+Result<void> sum(Call& c) {
+  return sum_over(c, c.in(0), c.ints(1), c.boolean(2), c.out(4), mean);
+}
 Result<void> mean_all(Call& c) { return sum_over(c, c.in(0), {}, false, c.out(2), true); }
 
 Result<void> prod_over(Call& c, const Tensor& x, const Call::Ints& dims, bool keep, Tensor& out) {
@@ -140,7 +151,8 @@ Result<void> prod(Call& c) { return prod_over(c, c.in(0), c.ints(1), c.boolean(2
 Result<void> prod_all(Call& c) { return prod_over(c, c.in(0), {}, false, c.out(2)); }
 
 // any and all: does one element differ from 0 (or from 1)?
-template <bool all> Result<void> any_over(Call& c, const Tensor& x, const Call::Ints& dims, bool keep, Tensor& out) {
+template <bool all>
+Result<void> any_over(Call& c, const Tensor& x, const Call::Ints& dims, bool keep, Tensor& out) {
   EW_TRY(c.ok());
   if (!plain({&x, &out})) return c.unsupported(x.dtype);
   EW_ASSIGN(const uint32_t mask, reduced_dims(c, dims, x.rank));
@@ -157,11 +169,18 @@ template <bool all> Result<void> any_over(Call& c, const Tensor& x, const Call::
   });
   return {};
 }
-template <bool all> Result<void> any(Call& c) { return any_over<all>(c, c.in(0), c.ints(1), c.boolean(2), c.out(3)); }
-template <bool all> Result<void> any_all(Call& c) { return any_over<all>(c, c.in(0), {}, false, c.out(1)); }
+template <bool all>
+Result<void> any(Call& c) {
+  return any_over<all>(c, c.in(0), c.ints(1), c.boolean(2), c.out(3));
+}
+template <bool all>
+Result<void> any_all(Call& c) {
+  return any_over<all>(c, c.in(0), {}, false, c.out(1));
+}
 
 // The extreme value and its first place; NaN wins over all.
-template <bool max, class C> struct Extreme {
+template <bool max, class C>
+struct Extreme {
   C value{};
   int64_t place = -1;
   void see(C v, int64_t at) {
@@ -174,8 +193,10 @@ template <bool max, class C> struct Extreme {
 };
 
 // Writes values and/or places over the reduced dims.
-template <bool max> Result<void> extreme_over(Call& c, const Tensor& x, uint32_t mask, bool keep, Tensor* values, Tensor* places) {
-  if (!plain({&x}) || (values && !plain({values})) || (places && places->dtype != DType::i64)) return c.unsupported(x.dtype);
+template <bool max>
+Result<void> extreme_over(Call& c, const Tensor& x, uint32_t mask, bool keep, Tensor* values, Tensor* places) {
+  if (!plain({&x}) || (values && !plain({values})) || (places && places->dtype != DType::i64))
+    return c.unsupported(x.dtype);
   for (Tensor* t : {values, places})
     if (t) EW_TRY(resize_reduced(c, *t, x, mask, keep));
   if ((values ? values : places)->numel() == 0) return {};
@@ -183,7 +204,8 @@ template <bool max> Result<void> extreme_over(Call& c, const Tensor& x, uint32_t
   const Reduction r(x, shape, mask);
   if (r.inner.total == 0) return c.fail(Code::kUsage, "the extreme of no elements");
   // Values and places have one shape, but maybe two memory orders.
-  if (values && places && values->strides != places->strides && values->numel() > 1) return c.fail(Code::kUnsupported, "outputs of different layouts");
+  if (values && places && values->strides != places->strides && values->numel() > 1)
+    return c.fail(Code::kUnsupported, "outputs of different layouts");
   visit_compute(compute_of(x.dtype), [&]<class C>(C) {
     r.run(c.pool(), [&](int64_t to, int64_t from) {
       Extreme<max, C> e;
@@ -198,7 +220,8 @@ template <bool max> Result<void> extreme_over(Call& c, const Tensor& x, uint32_t
   return {};
 }
 
-template <bool max> Result<void> amax(Call& c) {
+template <bool max>
+Result<void> amax(Call& c) {
   const Tensor& x = c.in(0);
   const auto dims = c.ints(1);
   const bool keep = c.boolean(2);
@@ -207,14 +230,16 @@ template <bool max> Result<void> amax(Call& c) {
   EW_ASSIGN(const uint32_t mask, reduced_dims(c, dims, x.rank));
   return extreme_over<max>(c, x, mask, keep, &out, nullptr);
 }
-template <bool max> Result<void> extreme_all(Call& c) {
+template <bool max>
+Result<void> extreme_all(Call& c) {
   const Tensor& x = c.in(0);
   Tensor& out = c.out(1);
   EW_TRY(c.ok());
   EW_ASSIGN(const uint32_t mask, reduced_dims(c, {}, x.rank));
   return extreme_over<max>(c, x, mask, false, &out, nullptr);
 }
-template <bool max> Result<void> extreme_dim(Call& c) {
+template <bool max>
+Result<void> extreme_dim(Call& c) {
   const Tensor& x = c.in(0);
   const auto dims = c.ints(1);
   const bool keep = c.boolean(2);
@@ -224,7 +249,8 @@ template <bool max> Result<void> extreme_dim(Call& c) {
   return extreme_over<max>(c, x, mask, keep, &values, &places);
 }
 // Without a dim the place counts the elements in C order.
-template <bool max> Result<void> arg_extreme(Call& c) {
+template <bool max>
+Result<void> arg_extreme(Call& c) {
   const Tensor& x = c.in(0);
   const auto dims = c.ints(1);
   const bool keep = c.boolean(2);
@@ -236,7 +262,8 @@ template <bool max> Result<void> arg_extreme(Call& c) {
 }
 
 // var(self, dim?, correction, keepdim), with the mean where asked for. Two passes.
-Result<void> var_over(Call& c, const Tensor& x, const Call::Ints& dims, double correction, bool keep, Tensor& out, Tensor* mean) {
+Result<void> var_over(Call& c, const Tensor& x, const Call::Ints& dims, double correction, bool keep, Tensor& out,
+                      Tensor* mean) {
   EW_TRY(c.ok());
   if (!is_float(x.dtype) || !plain({&out})) return c.unsupported(x.dtype);
   EW_ASSIGN(const uint32_t mask, reduced_dims(c, dims, x.rank));
@@ -256,12 +283,19 @@ Result<void> var_over(Call& c, const Tensor& x, const Call::Ints& dims, double c
   });
   return {};
 }
-Result<void> var_correction(Call& c) { return var_over(c, c.in(0), c.ints(1), c.real_or(2, 1), c.boolean(3), c.out(4), nullptr); }
-Result<void> var_mean(Call& c) { return var_over(c, c.in(0), c.ints(1), c.real_or(2, 1), c.boolean(3), c.out(4), &c.out(5)); }
-Result<void> var_unbiased(Call& c) { return var_over(c, c.in(0), c.ints(1), c.boolean(2) ? 1 : 0, c.boolean(3), c.out(4), nullptr); }
+Result<void> var_correction(Call& c) {
+  return var_over(c, c.in(0), c.ints(1), c.real_or(2, 1), c.boolean(3), c.out(4), nullptr);
+}
+Result<void> var_mean(Call& c) {
+  return var_over(c, c.in(0), c.ints(1), c.real_or(2, 1), c.boolean(3), c.out(4), &c.out(5));
+}
+Result<void> var_unbiased(Call& c) {
+  return var_over(c, c.in(0), c.ints(1), c.boolean(2) ? 1 : 0, c.boolean(3), c.out(4), nullptr);
+}
 
 // Along one dim, line by line: body(input offset, output offset, length, strides).
-template <class Body> void lines(pthreadpool* pool, const Tensor& x, const Tensor& out, size_t dim, Body&& body) {
+template <class Body>
+void lines(pthreadpool* pool, const Tensor& x, const Tensor& out, size_t dim, Body&& body) {
   Shape s = shape_of(x);
   const int64_t n = x.rank == 0 ? 1 : x.sizes[dim];
   if (x.rank > 0) s[dim] = 1;
@@ -276,7 +310,8 @@ template <class Body> void lines(pthreadpool* pool, const Tensor& x, const Tenso
 }
 
 // softmax(self, dim, half_to_float): computed in float (double for f64).
-template <bool log> Result<void> softmax(Call& c) {
+template <bool log>
+Result<void> softmax(Call& c) {
   const Tensor& x = c.in(0);
   const size_t dim = c.axis(1, x.rank);
   Tensor& out = c.out(3);
@@ -289,8 +324,10 @@ template <bool log> Result<void> softmax(Call& c) {
     lines(c.pool(), x, out, dim, [&](int64_t from, int64_t to, int64_t n) {
       const auto get = [&](int64_t i) { return direct ? x.as<C>()[from + i * sx] : load_one<C>(x, from + i * sx); };
       const auto put = [&](int64_t i, C v) {
-        if (direct) out.as<C>()[to + i * so] = v;
-        else store_one<C>(out, to + i * so, v);
+        if (direct)
+          out.as<C>()[to + i * so] = v;
+        else
+          store_one<C>(out, to + i * so, v);
       };
       C most = -std::numeric_limits<C>::infinity();
       bool nan = false;

@@ -46,7 +46,8 @@ bool same_type(Datatype t, DType d, bool output) {
     case Datatype::kBf16: return d == DType::bf16;
     case Datatype::kQint8: return d == DType::i8 || d == DType::qi8;
     case Datatype::kQuint8: return d == DType::u8 || d == DType::qu8;
-    case Datatype::kInt32: case Datatype::kQint32: return d == DType::i32 || (output && d == DType::i64);
+    case Datatype::kInt32:
+    case Datatype::kQint32: return d == DType::i32 || (output && d == DType::i64);
     default: return false;
   }
 }
@@ -64,8 +65,12 @@ const char* text(xnn_status s) {
   }
 }
 
-struct SubgraphDeleter { void operator()(xnn_subgraph_t s) const { xnn_delete_subgraph(s); } };
-struct RuntimeDeleter { void operator()(xnn_runtime_t r) const { xnn_delete_runtime(r); } };
+struct SubgraphDeleter {
+  void operator()(xnn_subgraph_t s) const { xnn_delete_subgraph(s); }
+};
+struct RuntimeDeleter {
+  void operator()(xnn_runtime_t r) const { xnn_delete_runtime(r); }
+};
 using Subgraph = std::unique_ptr<xnn_subgraph, SubgraphDeleter>;
 using Runtime = std::unique_ptr<xnn_runtime, RuntimeDeleter>;
 
@@ -82,7 +87,8 @@ class Constants {
       if (!c.named_key.empty()) {
         const Bytes* found = named.find(c.named_key);
         if (!found) return fail(Code::kMalformed, "the file has no data named '{}'", c.named_key);
-        if (found->size() < c.size) return fail(Code::kMalformed, "truncated: data '{}' is {} bytes of {}", c.named_key, found->size(), c.size);
+        if (found->size() < c.size)
+          return fail(Code::kMalformed, "truncated: data '{}' is {} bytes of {}", c.named_key, found->size(), c.size);
         b = found->first(c.size);
       }
       data_.push_back(usable(b));
@@ -93,7 +99,8 @@ class Constants {
 
  private:
   const void* usable(Bytes b) {
-    const bool inside = b.data() >= file_.data() && b.data() + b.size() + XNN_EXTRA_BYTES <= file_.data() + file_.size();
+    const bool inside =
+        b.data() >= file_.data() && b.data() + b.size() + XNN_EXTRA_BYTES <= file_.data() + file_.size();
     if (inside && reinterpret_cast<uintptr_t>(b.data()) % 16 == 0) return b.data();
     std::byte* copy = copies_.emplace_back(new std::byte[b.size() + XNN_EXTRA_BYTES]).get();
     if (!b.empty()) std::memcpy(copy, b.data(), b.size());
@@ -109,7 +116,8 @@ class Constants {
 // Defines a checked graph's values and nodes in an XNNPACK subgraph.
 class Definer {
  public:
-  Definer(const xnn::Graph& g, const XnnShapes& shapes, const Constants& constants) : g_(g), shapes_(shapes), constants_(constants) {}
+  Definer(const xnn::Graph& g, const XnnShapes& shapes, const Constants& constants)
+      : g_(g), shapes_(shapes), constants_(constants) {}
 
   Result<Subgraph> run() {
     xnn_subgraph_t raw = nullptr;
@@ -120,7 +128,8 @@ class Definer {
     ids_.assign(g_.values.size(), XNN_INVALID_VALUE_ID);
     for (size_t i = 0; i < g_.values.size(); ++i)
       if (const auto s = define(g_.values[i], ids_[i]); s != xnn_status_success)
-        return fail(Code::kUnsupported, "XNNPACK takes no value {} of datatype {}: {}", g_.values[i].id, static_cast<int>(g_.values[i].datatype), text(s));
+        return fail(Code::kUnsupported, "XNNPACK takes no value {} of datatype {}: {}", g_.values[i].id,
+                    static_cast<int>(g_.values[i].datatype), text(s));
     for (size_t i = 0; i < g_.nodes.size(); ++i)
       if (const auto s = define(g_.nodes[i]); s != xnn_status_success)
         return fail(Code::kUnsupported, "XNNPACK takes no node {} ({}): {}", i, name(g_.nodes[i].kind), text(s));
@@ -135,13 +144,17 @@ class Definer {
     const void* data = v.constant > 0 ? constants_[v.constant] : nullptr;
     const xnn_datatype type = native(v.datatype);
     if (const auto* q = std::get_if<xnn::TensorQuant>(&v.quant))
-      return xnn_define_quantized_tensor_value(s_, type, q->zero_point, q->scale, rank, dims, data, v.external_id, v.flags, &id);
+      return xnn_define_quantized_tensor_value(s_, type, q->zero_point, q->scale, rank, dims, data, v.external_id,
+                                               v.flags, &id);
     if (const auto* q = std::get_if<xnn::TokenDynamicQuant>(&v.quant))
-      return xnn_define_dynamically_quantized_tensor_value(s_, type, rank, static_cast<size_t>(q->num_nonbatch_dims), dims, v.external_id, v.flags, &id);
+      return xnn_define_dynamically_quantized_tensor_value(s_, type, rank, static_cast<size_t>(q->num_nonbatch_dims),
+                                                           dims, v.external_id, v.flags, &id);
     if (const auto* q = std::get_if<xnn::ChannelQuant>(&v.quant)) {
-      const auto* scale = q->scale_constant > 0 ? static_cast<const float*>(constants_[q->scale_constant]) : q->scale.data();
+      const auto* scale =
+          q->scale_constant > 0 ? static_cast<const float*>(constants_[q->scale_constant]) : q->scale.data();
       const int32_t zero_point = v.datatype == Datatype::kQcint4 ? 8 : 0;  // nibbles are stored with an offset
-      return xnn_define_channelwise_quantized_tensor_value_v2(s_, type, zero_point, scale, rank, static_cast<size_t>(q->channel_dim), dims, data,
+      return xnn_define_channelwise_quantized_tensor_value_v2(s_, type, zero_point, scale, rank,
+                                                              static_cast<size_t>(q->channel_dim), dims, data,
                                                               v.external_id, v.flags, &id);
     }
     if (const auto* q = std::get_if<xnn::ChannelGroupQuant>(&v.quant)) {
@@ -153,20 +166,24 @@ class Definer {
         for (float f : q->scale) bf16.push_back(double_to_bf16(f));
         scale = bf16.data();
       }
-      return xnn_define_blockwise_quantized_tensor_value(s_, type, 8, scale, rank, static_cast<size_t>(q->channel_dim), static_cast<size_t>(q->group_size),
-                                                         dims, data, v.external_id, v.flags, &id);
+      return xnn_define_blockwise_quantized_tensor_value(s_, type, 8, scale, rank, static_cast<size_t>(q->channel_dim),
+                                                         static_cast<size_t>(q->group_size), dims, data, v.external_id,
+                                                         v.flags, &id);
     }
     return xnn_define_tensor_value(s_, type, rank, dims, data, v.external_id, v.flags, &id);
   }
 
-  uint32_t id(uint32_t payload_id) const { return payload_id == xnn::kInvalidId ? XNN_INVALID_VALUE_ID : ids_[shapes_.index_of(payload_id)]; }
+  uint32_t id(uint32_t payload_id) const {
+    return payload_id == xnn::kInvalidId ? XNN_INVALID_VALUE_ID : ids_[shapes_.index_of(payload_id)];
+  }
 
   xnn_status unary(const xnn::Node& n, xnn_unary_operator op, const xnn_unary_params* params = nullptr) {
     return xnn_define_unary(s_, op, params, id(n.inputs[0]), id(n.outputs[0]), n.flags);
   }
   xnn_status binary(const xnn::Node& n, xnn_binary_operator op) {
     const xnn_binary_params params{min_, max_};
-    return xnn_define_binary(s_, op, n.output_min_max ? &params : nullptr, id(n.inputs[0]), id(n.inputs[1]), id(n.outputs[0]), n.flags);
+    return xnn_define_binary(s_, op, n.output_min_max ? &params : nullptr, id(n.inputs[0]), id(n.inputs[1]),
+                             id(n.outputs[0]), n.flags);
   }
 
   xnn_status define(const xnn::Node& n) {
@@ -191,12 +208,8 @@ class Definer {
         p.clamp.min = min_;
         p.clamp.max = max_;
         return unary(n, xnn_unary_clamp, &p);
-      case NodeKind::kLeakyRelu:
-        p.leaky_relu.negative_slope = n.value;
-        return unary(n, xnn_unary_leaky_relu, &p);
-      case NodeKind::kElu:
-        p.elu.alpha = n.value;
-        return unary(n, xnn_unary_elu, &p);
+      case NodeKind::kLeakyRelu: p.leaky_relu.negative_slope = n.value; return unary(n, xnn_unary_leaky_relu, &p);
+      case NodeKind::kElu: p.elu.alpha = n.value; return unary(n, xnn_unary_elu, &p);
       case NodeKind::kSigmoid: return unary(n, xnn_unary_sigmoid);
       case NodeKind::kFloor: return unary(n, xnn_unary_floor);
       case NodeKind::kConvert: return unary(n, xnn_unary_convert);
@@ -215,31 +228,37 @@ class Definer {
       case NodeKind::kCos: return unary(n, xnn_unary_cosine);
       case NodeKind::kCopy: return xnn_define_copy(s_, in(0), out, n.flags);
       case NodeKind::kSoftmax: return xnn_define_softmax(s_, in(0), out, n.flags);
-      case NodeKind::kFullyConnected: return xnn_define_fully_connected(s_, min_, max_, in(0), in(1), in(2), out, n.flags);
+      case NodeKind::kFullyConnected:
+        return xnn_define_fully_connected(s_, min_, max_, in(0), in(1), in(2), out, n.flags);
       case NodeKind::kBatchMatrixMultiply: return xnn_define_batch_matrix_multiply(s_, in(0), in(1), out, n.flags);
       case NodeKind::kConv2d:
-        return xnn_define_convolution_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height, c.kernel_width,
-                                         c.stride_height, c.stride_width, c.dilation_height, c.dilation_width, c.groups, c.group_input_channels,
+        return xnn_define_convolution_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left,
+                                         c.kernel_height, c.kernel_width, c.stride_height, c.stride_width,
+                                         c.dilation_height, c.dilation_width, c.groups, c.group_input_channels,
                                          c.group_output_channels, min_, max_, in(0), in(1), in(2), out, n.flags);
       case NodeKind::kDepthwiseConv2d:
-        return xnn_define_depthwise_convolution_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height,
-                                                   c.kernel_width, c.stride_height, c.stride_width, c.dilation_height, c.dilation_width,
-                                                   c.group_output_channels, c.groups, min_, max_, in(0), in(1), in(2), out, n.flags);
+        return xnn_define_depthwise_convolution_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left,
+                                                   c.kernel_height, c.kernel_width, c.stride_height, c.stride_width,
+                                                   c.dilation_height, c.dilation_width, c.group_output_channels,
+                                                   c.groups, min_, max_, in(0), in(1), in(2), out, n.flags);
       case NodeKind::kConvTranspose2d:
-        return xnn_define_deconvolution_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.adjustment_height,
-                                           c.adjustment_width, c.kernel_height, c.kernel_width, c.stride_height, c.stride_width, c.dilation_height,
-                                           c.dilation_width, c.groups, c.group_input_channels, c.group_output_channels, min_, max_, in(0), in(1),
-                                           in(2), out, n.flags);
+        return xnn_define_deconvolution_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left,
+                                           c.adjustment_height, c.adjustment_width, c.kernel_height, c.kernel_width,
+                                           c.stride_height, c.stride_width, c.dilation_height, c.dilation_width,
+                                           c.groups, c.group_input_channels, c.group_output_channels, min_, max_, in(0),
+                                           in(1), in(2), out, n.flags);
       case NodeKind::kAvgPooling2d:
-        return xnn_define_average_pooling_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height, c.kernel_width,
-                                             c.stride_height, c.stride_width, min_, max_, in(0), out, n.flags & ~XNN_FLAG_KEEP_DIMS);
+        return xnn_define_average_pooling_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left,
+                                             c.kernel_height, c.kernel_width, c.stride_height, c.stride_width, min_,
+                                             max_, in(0), out, n.flags & ~XNN_FLAG_KEEP_DIMS);
       case NodeKind::kMaxPooling2d:
-        return xnn_define_max_pooling_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height, c.kernel_width,
-                                         c.stride_height, c.stride_width, c.dilation_height, c.dilation_width, min_, max_, in(0), out,
+        return xnn_define_max_pooling_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left,
+                                         c.kernel_height, c.kernel_width, c.stride_height, c.stride_width,
+                                         c.dilation_height, c.dilation_width, min_, max_, in(0), out,
                                          n.flags & ~XNN_FLAG_KEEP_DIMS);
       case NodeKind::kArgMaxPooling2d:
-        return xnn_define_argmax_pooling_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.kernel_height, c.kernel_width,
-                                            in(0), out, id(n.outputs[1]), n.flags);
+        return xnn_define_argmax_pooling_2d(s_, c.padding_top, c.padding_right, c.padding_bottom, c.padding_left,
+                                            c.kernel_height, c.kernel_width, in(0), out, id(n.outputs[1]), n.flags);
       case NodeKind::kGlobalAvgPooling2d: {
         const bool keep = g_.values[shapes_.index_of(n.outputs[0])].dims.size() == 4;
         const size_t axes[] = {1, 2};
@@ -247,15 +266,20 @@ class Definer {
       }
       case NodeKind::kStaticTranspose: return xnn_define_static_transpose(s_, n.dims.size(), dims, in(0), out, n.flags);
       case NodeKind::kStaticReshape: return xnn_define_static_reshape(s_, n.dims.size(), dims, in(0), out, n.flags);
-      case NodeKind::kStaticResizeBilinear2d: return xnn_define_static_resize_bilinear_2d(s_, dims[0], dims[1], in(0), out, n.flags);
-      case NodeKind::kStaticConstantPad: return xnn_define_static_constant_pad(s_, dims, dims2, n.value, in(0), out, n.flags);
+      case NodeKind::kStaticResizeBilinear2d:
+        return xnn_define_static_resize_bilinear_2d(s_, dims[0], dims[1], in(0), out, n.flags);
+      case NodeKind::kStaticConstantPad:
+        return xnn_define_static_constant_pad(s_, dims, dims2, n.value, in(0), out, n.flags);
       case NodeKind::kStaticSlice: return xnn_define_static_slice(s_, n.dims.size(), dims, dims2, in(0), out, n.flags);
       case NodeKind::kConcatenate2: return xnn_define_concatenate2(s_, axis(n), in(0), in(1), out, n.flags);
       case NodeKind::kConcatenate3: return xnn_define_concatenate3(s_, axis(n), in(0), in(1), in(2), out, n.flags);
-      case NodeKind::kConcatenate4: return xnn_define_concatenate4(s_, axis(n), in(0), in(1), in(2), in(3), out, n.flags);
-      case NodeKind::kConcatenate5: return xnn_define_concatenate5(s_, axis(n), in(0), in(1), in(2), in(3), in(4), out, n.flags);
+      case NodeKind::kConcatenate4:
+        return xnn_define_concatenate4(s_, axis(n), in(0), in(1), in(2), in(3), out, n.flags);
+      case NodeKind::kConcatenate5:
+        return xnn_define_concatenate5(s_, axis(n), in(0), in(1), in(2), in(3), in(4), out, n.flags);
       case NodeKind::kScaledDotProductAttention:
-        return xnn_define_scaled_dot_product_attention(s_, xnn_attention_logits_cap_type_none, nullptr, in(0), in(1), in(2), in(3), in(4), out, n.flags);
+        return xnn_define_scaled_dot_product_attention(s_, xnn_attention_logits_cap_type_none, nullptr, in(0), in(1),
+                                                       in(2), in(3), in(4), out, n.flags);
     }
     return xnn_status_unsupported_parameter;
   }
@@ -281,7 +305,8 @@ class XnnDelegate final : public Delegate {
     shapes_.emplace(std::move(shapes));
     for (uint32_t i = 0; i < graph_.values.size(); ++i) {
       const xnn::Value& v = graph_.values[i];
-      if (v.external_id != xnn::kInvalidId) externals_.push_back({i, v.external_id, (v.flags & xnn::kExternalInput) != 0});
+      if (v.external_id != xnn::kInvalidId)
+        externals_.push_back({i, v.external_id, (v.flags & xnn::kExternalInput) != 0});
     }
     setup_.resize(externals_.size());
     // The declared shapes must agree with each other: packing relies on filters being what nodes say.
@@ -296,7 +321,8 @@ class XnnDelegate final : public Delegate {
     Definer definer(graph_, *shapes_, constants_);
     EW_ASSIGN(Subgraph subgraph, definer.run());
     xnn_runtime_t raw = nullptr;
-    if (const auto s = xnn_create_runtime_v4(subgraph.get(), nullptr, workspace, pool, 0, &raw); s != xnn_status_success)
+    if (const auto s = xnn_create_runtime_v4(subgraph.get(), nullptr, workspace, pool, 0, &raw);
+        s != xnn_status_success)
       return fail(Code::kUnsupported, "XNNPACK makes no runtime of the graph: {}", text(s));
     runtime_.reset(raw);
     return {};
@@ -304,14 +330,16 @@ class XnnDelegate final : public Delegate {
 
   Result<void> prepare(std::span<EValue* const> args) override {
     for (const External& e : externals_)
-      if (e.id >= args.size()) return fail(Code::kMalformed, "external value {} of a call with {} arguments", e.id, args.size());
+      if (e.id >= args.size())
+        return fail(Code::kMalformed, "external value {} of a call with {} arguments", e.id, args.size());
     return bind(args);
   }
 
   Result<void> run(std::span<EValue* const> args) override {
     EW_TRY(bind(args));
     if (empty_) return {};
-    if (const auto s = xnn_invoke_runtime(runtime_.get()); s != xnn_status_success) return fail(Code::kInternal, "XNNPACK: {}", text(s));
+    if (const auto s = xnn_invoke_runtime(runtime_.get()); s != xnn_status_success)
+      return fail(Code::kInternal, "XNNPACK: {}", text(s));
     // Indices leave XNNPACK as 32-bit numbers; widened in place, from the end.
     for (const External& e : externals_) {
       const Tensor& t = *args[e.id]->tensor;
@@ -344,7 +372,8 @@ class XnnDelegate final : public Delegate {
       const Tensor& t = *v.tensor;
       if (!same_type(graph_.values[e.value].datatype, t.dtype, !e.input))
         return fail(Code::kMalformed, "argument {} is {}, which is not the datatype of its value", e.id, name(t.dtype));
-      if (!e.input && !t.writable) return fail(Code::kMalformed, "argument {} is a constant, and would be written", e.id);
+      if (!e.input && !t.writable)
+        return fail(Code::kMalformed, "argument {} is a constant, and would be written", e.id);
       if (t.rank > kMaxXnnRank) return fail(Code::kMalformed, "argument {} has {} dimensions", e.id, t.rank);
       if (setup_[i].data != t.data) moved = true;
       setup_[i] = {e.id, t.data};
@@ -353,7 +382,8 @@ class XnnDelegate final : public Delegate {
       s.known = true;
       s.rank = t.rank;
       for (uint8_t d = 0; d < t.rank; ++d) s.dims[d] = t.sizes[t.order[d]];
-      if (t.rank == 0 && graph_.values[e.value].dims.size() == 1) s.dims[s.rank++] = 1;  // stock stores scalars as one element
+      if (t.rank == 0 && graph_.values[e.value].dims.size() == 1)
+        s.dims[s.rank++] = 1;  // stock stores scalars as one element
       if (s == e.shape) continue;
       reshape = true;
       shaped_ = false;
@@ -364,13 +394,15 @@ class XnnDelegate final : public Delegate {
       // Until this has succeeded the runtime is in no known state.
       for (const External& e : externals_)
         if (e.input && e.shape.rank != graph_.values[e.value].dims.size())
-          return fail(Code::kUsage, "argument {} has {} dimensions, the delegate wants {}", e.id, e.shape.rank, graph_.values[e.value].dims.size());
+          return fail(Code::kUsage, "argument {} has {} dimensions, the delegate wants {}", e.id, e.shape.rank,
+                      graph_.values[e.value].dims.size());
       EW_TRY(shapes_->infer());
       empty_ = false;
       bool outputs_empty = true;
       for (uint32_t i = 0; i < graph_.values.size(); ++i)
         if (shapes_->shape(i).known) empty_ = empty_ || shapes_->shape(i).numel() == 0;
-      for (const External& e : externals_) outputs_empty = outputs_empty && (e.input || shapes_->shape(e.value).numel() == 0);
+      for (const External& e : externals_)
+        outputs_empty = outputs_empty && (e.input || shapes_->shape(e.value).numel() == 0);
       if (empty_ && !outputs_empty) return fail(Code::kUnsupported, "an empty tensor inside of a delegate");
     }
     EW_TRY(resize_outputs(args, moved));
@@ -383,7 +415,8 @@ class XnnDelegate final : public Delegate {
         if (!e.input) continue;
         size_t dims[kMaxXnnRank];
         for (uint8_t d = 0; d < e.shape.rank; ++d) dims[d] = static_cast<size_t>(e.shape.dims[d]);
-        if (const auto s = xnn_reshape_external_value(runtime_.get(), e.id, e.shape.rank, dims); s != xnn_status_success)
+        if (const auto s = xnn_reshape_external_value(runtime_.get(), e.id, e.shape.rank, dims);
+            s != xnn_status_success)
           return fail(Code::kInternal, "XNNPACK does not reshape argument {}: {}", e.id, text(s));
       }
       if (const auto s = xnn_reshape_runtime(runtime_.get()); s != xnn_status_success)
@@ -392,7 +425,8 @@ class XnnDelegate final : public Delegate {
         if (e.input) continue;
         size_t rank = 0, dims[kMaxXnnRank] = {};
         const XnnShape& s = shapes_->shape(e.value);
-        bool same = xnn_get_external_value_shape(runtime_.get(), e.id, &rank, dims) == xnn_status_success && rank == s.rank;
+        bool same =
+            xnn_get_external_value_shape(runtime_.get(), e.id, &rank, dims) == xnn_status_success && rank == s.rank;
         for (size_t d = 0; same && d < rank; ++d) same = dims[d] == static_cast<size_t>(s.dims[d]);
         if (!same) return fail(Code::kInternal, "XNNPACK gives output {} another shape than expected", e.id);
       }
@@ -412,7 +446,8 @@ class XnnDelegate final : public Delegate {
       Tensor& t = *args[e.id]->tensor;
       const XnnShape& s = shapes_->shape(e.value);
       if (t.rank == 0 && s.numel() == 1) continue;
-      if (t.rank != s.rank) return fail(Code::kMalformed, "output {} has {} dimensions, the delegate gives {}", e.id, t.rank, s.rank);
+      if (t.rank != s.rank)
+        return fail(Code::kMalformed, "output {} has {} dimensions, the delegate gives {}", e.id, t.rank, s.rank);
       int64_t sizes[kMaxXnnRank] = {};
       for (uint8_t d = 0; d < s.rank; ++d) sizes[t.order[d]] = s.dims[d];
       const char* why;
@@ -435,7 +470,8 @@ class XnnDelegate final : public Delegate {
 
 class XnnState final : public BackendState {
  public:
-  XnnState(xnn_workspace_t workspace, pthreadpool* pool, Bytes file) : workspace_(workspace), pool_(pool), file_(file) {}
+  XnnState(xnn_workspace_t workspace, pthreadpool* pool, Bytes file)
+      : workspace_(workspace), pool_(pool), file_(file) {}
   ~XnnState() override { xnn_release_workspace(workspace_); }
   Result<std::unique_ptr<Delegate>> load(Bytes payload, const NamedDataSource& named) override {
     auto d = std::make_unique<XnnDelegate>(file_);
@@ -453,9 +489,11 @@ class XnnState final : public BackendState {
 
 Result<std::unique_ptr<BackendState>> make_backend(std::string_view id, pthreadpool* pool, Bytes file) {
   if (id != "XnnpackBackend") return fail(Code::kUnsupported, "no backend '{}'", id);
-  if (const auto s = xnn_initialize(nullptr); s != xnn_status_success) return fail(Code::kUnsupported, "XNNPACK does not run on this machine: {}", text(s));
+  if (const auto s = xnn_initialize(nullptr); s != xnn_status_success)
+    return fail(Code::kUnsupported, "XNNPACK does not run on this machine: {}", text(s));
   xnn_workspace_t workspace = nullptr;
-  if (const auto s = xnn_create_workspace(&workspace); s != xnn_status_success) return fail(Code::kInternal, "XNNPACK: no workspace: {}", text(s));
+  if (const auto s = xnn_create_workspace(&workspace); s != xnn_status_success)
+    return fail(Code::kInternal, "XNNPACK: no workspace: {}", text(s));
   return std::make_unique<XnnState>(workspace, pool, file);
 }
 

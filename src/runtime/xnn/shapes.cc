@@ -18,21 +18,35 @@ constexpr int64_t kFreeElements = int64_t{1} << 20, kGrowth = 4096, kMaxElements
 
 uint64_t bits_of(Datatype t) {
   switch (t) {
-    case Datatype::kFp32: case Datatype::kQint32: case Datatype::kQcint32: case Datatype::kInt32: case Datatype::kPfp32: return 32;
-    case Datatype::kFp16: case Datatype::kBf16: return 16;
-    case Datatype::kQint8: case Datatype::kQuint8: case Datatype::kQcint8: case Datatype::kQdint8: case Datatype::kQpint8: return 8;
-    case Datatype::kQcint4: case Datatype::kQbint4: return 4;
+    case Datatype::kFp32:
+    case Datatype::kQint32:
+    case Datatype::kQcint32:
+    case Datatype::kInt32:
+    case Datatype::kPfp32: return 32;
+    case Datatype::kFp16:
+    case Datatype::kBf16: return 16;
+    case Datatype::kQint8:
+    case Datatype::kQuint8:
+    case Datatype::kQcint8:
+    case Datatype::kQdint8:
+    case Datatype::kQpint8: return 8;
+    case Datatype::kQcint4:
+    case Datatype::kQbint4: return 4;
     case Datatype::kInvalid: break;
   }
   return 0;
 }
 
-bool is_conv(NodeKind k) { return k == NodeKind::kConv2d || k == NodeKind::kDepthwiseConv2d || k == NodeKind::kConvTranspose2d; }
+bool is_conv(NodeKind k) {
+  return k == NodeKind::kConv2d || k == NodeKind::kDepthwiseConv2d || k == NodeKind::kConvTranspose2d;
+}
 bool is_pool(NodeKind k) {
   return k == NodeKind::kAvgPooling2d || k == NodeKind::kMaxPooling2d || k == NodeKind::kArgMaxPooling2d;
 }
 // Inputs that may be absent.
-bool optional_input(const xnn::Node& n, size_t i) { return i == 2 && (is_conv(n.kind) || n.kind == NodeKind::kFullyConnected); }
+bool optional_input(const xnn::Node& n, size_t i) {
+  return i == 2 && (is_conv(n.kind) || n.kind == NodeKind::kFullyConnected);
+}
 
 XnnShape shape_of(std::initializer_list<int64_t> dims) {
   XnnShape s;
@@ -70,8 +84,10 @@ Result<void> XnnShapes::check_values() {
   const xnn::Graph& g = *graph_;
   uint64_t ids = 0;
   for (const xnn::Value& v : g.values) ids = std::max<uint64_t>(ids, uint64_t{v.id} + 1);
-  if (ids > 4 * g.values.size() + 1024) return fail(Code::kMalformed, "XNNPACK value id {} among {} values", ids - 1, g.values.size());
-  if (g.num_externs > g.values.size()) return fail(Code::kMalformed, "{} external values among {}", g.num_externs, g.values.size());
+  if (ids > 4 * g.values.size() + 1024)
+    return fail(Code::kMalformed, "XNNPACK value id {} among {} values", ids - 1, g.values.size());
+  if (g.num_externs > g.values.size())
+    return fail(Code::kMalformed, "{} external values among {}", g.num_externs, g.values.size());
   std::vector<bool> externs(g.num_externs);
   index_.assign(ids, xnn::kInvalidId);
   shapes_.resize(g.values.size());
@@ -89,9 +105,11 @@ Result<void> XnnShapes::check_values() {
       n = *m;
     }
     const bool external = v.external_id != xnn::kInvalidId;
-    if (external && (v.external_id >= g.num_externs || externs[v.external_id])) return bad("its external id is out of range or occurs twice");
+    if (external && (v.external_id >= g.num_externs || externs[v.external_id]))
+      return bad("its external id is out of range or occurs twice");
     if (external) externs[v.external_id] = true;
-    if (external == ((v.flags & 3) == 0) || (v.flags & ~3u) != 0 || (v.flags & 3) == 3) return bad("its flags do not go with its external id");
+    if (external == ((v.flags & 3) == 0) || (v.flags & ~3u) != 0 || (v.flags & 3) == 3)
+      return bad("its flags do not go with its external id");
     if (external && v.constant > 0) return bad("both external and constant");
     if (v.constant > 0) {
       if (g.constants[v.constant].size < constant_bytes(v)) return bad("its data is shorter than its shape");
@@ -100,25 +118,35 @@ Result<void> XnnShapes::check_values() {
       for (uint32_t d : v.dims) shapes_[i].dims[shapes_[i].rank++] = d;
     }
     const auto scales = [&](const auto& q, uint64_t wanted, uint64_t width) -> Result<void> {
-      if (q.channel_dim < 0 || static_cast<size_t>(q.channel_dim) >= v.dims.size()) return bad("no such channel dimension");
-      const uint64_t there = q.scale_constant > 0 ? std::min<uint64_t>(q.num_scales, g.constants[q.scale_constant].size / width) : q.scale.size();
+      if (q.channel_dim < 0 || static_cast<size_t>(q.channel_dim) >= v.dims.size())
+        return bad("no such channel dimension");
+      const uint64_t there = q.scale_constant > 0
+                                 ? std::min<uint64_t>(q.num_scales, g.constants[q.scale_constant].size / width)
+                                 : q.scale.size();
       if (there < wanted) return bad("too few scales");
       return {};
     };
-    const bool per_channel = v.datatype == Datatype::kQcint8 || v.datatype == Datatype::kQcint32 || v.datatype == Datatype::kQcint4;
+    const bool per_channel =
+        v.datatype == Datatype::kQcint8 || v.datatype == Datatype::kQcint32 || v.datatype == Datatype::kQcint4;
     if (per_channel != std::holds_alternative<xnn::ChannelQuant>(v.quant) ||
         (v.datatype == Datatype::kQbint4) != std::holds_alternative<xnn::ChannelGroupQuant>(v.quant) ||
         (v.datatype == Datatype::kQdint8) != std::holds_alternative<xnn::TokenDynamicQuant>(v.quant))
       return bad("its quantization parameters do not go with its datatype");
     if (const auto* q = std::get_if<xnn::ChannelQuant>(&v.quant)) {
       if (v.constant == 0) return bad("per-channel quantized, but no constant");
-      EW_TRY(scales(*q, q->channel_dim >= 0 && static_cast<size_t>(q->channel_dim) < v.dims.size() ? v.dims[static_cast<size_t>(q->channel_dim)] : 0, 4));
+      EW_TRY(scales(*q,
+                    q->channel_dim >= 0 && static_cast<size_t>(q->channel_dim) < v.dims.size()
+                        ? v.dims[static_cast<size_t>(q->channel_dim)]
+                        : 0,
+                    4));
     } else if (const auto* q = std::get_if<xnn::ChannelGroupQuant>(&v.quant)) {
-      if (v.constant == 0 || v.dims.size() != 2 || q->channel_dim != 0 || q->group_size <= 0 || v.dims[1] % static_cast<uint32_t>(q->group_size) != 0)
+      if (v.constant == 0 || v.dims.size() != 2 || q->channel_dim != 0 || q->group_size <= 0 ||
+          v.dims[1] % static_cast<uint32_t>(q->group_size) != 0)
         return bad("not a weight matrix quantized by groups of its rows");
       EW_TRY(scales(*q, uint64_t{v.dims[0]} * (v.dims[1] / static_cast<uint32_t>(q->group_size)), 2));
     } else if (const auto* q = std::get_if<xnn::TokenDynamicQuant>(&v.quant)) {
-      if (q->num_nonbatch_dims < 0 || static_cast<size_t>(q->num_nonbatch_dims) > v.dims.size()) return bad("more non-batch dimensions than dimensions");
+      if (q->num_nonbatch_dims < 0 || static_cast<size_t>(q->num_nonbatch_dims) > v.dims.size())
+        return bad("more non-batch dimensions than dimensions");
       if (v.constant > 0 || external) return bad("quantized at run time, but no intermediate value");
     } else if (std::holds_alternative<std::monostate>(v.quant) &&
                (v.datatype == Datatype::kQint8 || v.datatype == Datatype::kQuint8 || v.datatype == Datatype::kQint32)) {
@@ -131,10 +159,13 @@ Result<void> XnnShapes::check_values() {
 Result<void> XnnShapes::check_nodes() {
   const xnn::Graph& g = *graph_;
   std::vector<bool> defined(g.values.size());
-  for (size_t i = 0; i < g.values.size(); ++i) defined[i] = g.values[i].constant > 0 || (g.values[i].flags & xnn::kExternalInput) != 0;
+  for (size_t i = 0; i < g.values.size(); ++i)
+    defined[i] = g.values[i].constant > 0 || (g.values[i].flags & xnn::kExternalInput) != 0;
   for (size_t at = 0; at < g.nodes.size(); ++at) {
     const xnn::Node& n = g.nodes[at];
-    const auto bad = [&](std::string_view why) { return fail(Code::kMalformed, "XNNPACK node {} ({}): {}", at, name(n.kind), why); };
+    const auto bad = [&](std::string_view why) {
+      return fail(Code::kMalformed, "XNNPACK node {} ({}): {}", at, name(n.kind), why);
+    };
     const auto exists = [&](uint32_t id) { return id < index_.size() && index_[id] != xnn::kInvalidId; };
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       if (n.inputs[i] == xnn::kInvalidId && optional_input(n, i)) continue;
@@ -151,8 +182,10 @@ Result<void> XnnShapes::check_nodes() {
     if (is_conv(n.kind)) {
       const xnn::ConvParams& c = n.conv;
       if (value(1).constant == 0 || (bias && value(2).constant == 0)) return bad("its filter or bias is no constant");
-      if (c.groups == 0 || c.group_input_channels == 0 || c.group_output_channels == 0) return bad("no groups or channels");
-      if (n.kind == NodeKind::kDepthwiseConv2d && c.group_input_channels != 1) return bad("depthwise with several input channels in a group");
+      if (c.groups == 0 || c.group_input_channels == 0 || c.group_output_channels == 0)
+        return bad("no groups or channels");
+      if (n.kind == NodeKind::kDepthwiseConv2d && c.group_input_channels != 1)
+        return bad("depthwise with several input channels in a group");
     }
     if (is_conv(n.kind) || is_pool(n.kind)) {
       const xnn::ConvParams& c = n.conv;
@@ -167,30 +200,40 @@ Result<void> XnnShapes::check_nodes() {
           (n.kind != NodeKind::kArgMaxPooling2d && !positive({c.stride_height, c.stride_width})) ||
           ((is_conv(n.kind) || n.kind == NodeKind::kMaxPooling2d) && !positive({c.dilation_height, c.dilation_width})))
         return bad("kernel, stride or dilation out of range");
-      for (uint32_t p : {c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.adjustment_height, c.adjustment_width})
+      for (uint32_t p :
+           {c.padding_top, c.padding_right, c.padding_bottom, c.padding_left, c.adjustment_height, c.adjustment_width})
         if (p > kMost) return bad("padding out of range");
-      if ((n.flags & XNN_FLAG_TENSORFLOW_SAME_PADDING) != 0 && (c.padding_top || c.padding_right || c.padding_bottom || c.padding_left))
+      if ((n.flags & XNN_FLAG_TENSORFLOW_SAME_PADDING) != 0 &&
+          (c.padding_top || c.padding_right || c.padding_bottom || c.padding_left))
         return bad("both implicit and explicit padding");
     }
     if (n.kind == NodeKind::kFullyConnected) {
       const Datatype w = value(1).datatype;
-      if (value(1).constant == 0 && w != Datatype::kFp32 && w != Datatype::kFp16) return bad("its quantized filter is no constant");
-      if (bias && value(2).constant == 0 && value(1).constant > 0) return bad("its bias is no constant although its filter is");
-      if (bias && value(2).constant > 0 && value(1).constant == 0) return bad("its bias is a constant although its filter is none");
-      if (w == Datatype::kQbint4 && (n.flags & XNN_FLAG_TRANSPOSE_WEIGHTS) != 0) return bad("transposed weights quantized by groups");
+      if (value(1).constant == 0 && w != Datatype::kFp32 && w != Datatype::kFp16)
+        return bad("its quantized filter is no constant");
+      if (bias && value(2).constant == 0 && value(1).constant > 0)
+        return bad("its bias is no constant although its filter is");
+      if (bias && value(2).constant > 0 && value(1).constant == 0)
+        return bad("its bias is a constant although its filter is none");
+      if (w == Datatype::kQbint4 && (n.flags & XNN_FLAG_TRANSPOSE_WEIGHTS) != 0)
+        return bad("transposed weights quantized by groups");
     }
-    if (n.kind == NodeKind::kBatchMatrixMultiply && value(0).constant > 0) return bad("its first operand is a constant");
-    if (n.output_min_max && !((*n.output_min_max)[0] <= (*n.output_min_max)[1])) return bad("its output bounds are NaN or crossed");
+    if (n.kind == NodeKind::kBatchMatrixMultiply && value(0).constant > 0)
+      return bad("its first operand is a constant");
+    if (n.output_min_max && !((*n.output_min_max)[0] <= (*n.output_min_max)[1]))
+      return bad("its output bounds are NaN or crossed");
   }
   for (size_t i = 0; i < g.values.size(); ++i)
-    if ((g.values[i].flags & xnn::kExternalOutput) != 0 && !defined[i]) return fail(Code::kMalformed, "XNNPACK output {} is never computed", g.values[i].id);
+    if ((g.values[i].flags & xnn::kExternalOutput) != 0 && !defined[i])
+      return fail(Code::kMalformed, "XNNPACK output {} is never computed", g.values[i].id);
   return {};
 }
 
 Result<void> XnnShapes::infer() {
   int64_t most = given_;
   for (size_t i = 0; i < shapes_.size(); ++i)
-    if ((graph_->values[i].flags & xnn::kExternalInput) != 0) most = checked_add(most, shapes_[i].numel()).value_or(kMaxElements);
+    if ((graph_->values[i].flags & xnn::kExternalInput) != 0)
+      most = checked_add(most, shapes_[i].numel()).value_or(kMaxElements);
   most = std::min(kFreeElements + kGrowth * std::min(most, kMaxElements), kMaxElements);
   for (size_t at = 0; at < graph_->nodes.size(); ++at) {
     const xnn::Node& n = graph_->nodes[at];
@@ -218,15 +261,21 @@ Result<void> XnnShapes::infer_node(const xnn::Node& n) {
   const bool bias = n.inputs.size() > 2 && n.inputs[2] != xnn::kInvalidId;
   const xnn::ConvParams& c = n.conv;
   switch (n.kind) {
-    case NodeKind::kAdd: case NodeKind::kDiv: case NodeKind::kMinimum: case NodeKind::kMultiply: case NodeKind::kSubtract:
-    case NodeKind::kMaximum: case NodeKind::kPrelu: {
+    case NodeKind::kAdd:
+    case NodeKind::kDiv:
+    case NodeKind::kMinimum:
+    case NodeKind::kMultiply:
+    case NodeKind::kSubtract:
+    case NodeKind::kMaximum:
+    case NodeKind::kPrelu: {
       const XnnShape& y = in(1);
       XnnShape s;
       s.known = true;
       s.rank = std::max(x.rank, y.rank);
       for (int d = 1; d <= s.rank; ++d) {
         const int64_t a = d <= x.rank ? last(x, d) : 1, b = d <= y.rank ? last(y, d) : 1;
-        if (a != b && a != 1 && b != 1) return fail(Code::kUsage, "shapes do not broadcast: {} and {}", text(x), text(y));
+        if (a != b && a != 1 && b != 1)
+          return fail(Code::kUsage, "shapes do not broadcast: {} and {}", text(x), text(y));
         s.dims[s.rank - d] = a == 1 ? b : a;
       }
       out(s);
@@ -236,12 +285,26 @@ Result<void> XnnShapes::infer_node(const xnn::Node& n) {
       if (x.rank == 0) return misfit("softmax of a scalar");
       out(x);
       return {};
-    case NodeKind::kSigmoid: case NodeKind::kClamp: case NodeKind::kFloor: case NodeKind::kConvert: case NodeKind::kSquareRoot:
-    case NodeKind::kCeiling: case NodeKind::kHardswish: case NodeKind::kLeakyRelu: case NodeKind::kNegate: case NodeKind::kSquare:
-    case NodeKind::kElu: case NodeKind::kAbs: case NodeKind::kReciprocalSquareRoot: case NodeKind::kLog: case NodeKind::kGelu:
-    case NodeKind::kTanh: case NodeKind::kExp: case NodeKind::kSin: case NodeKind::kCopy: case NodeKind::kCos:
-      out(x);
-      return {};
+    case NodeKind::kSigmoid:
+    case NodeKind::kClamp:
+    case NodeKind::kFloor:
+    case NodeKind::kConvert:
+    case NodeKind::kSquareRoot:
+    case NodeKind::kCeiling:
+    case NodeKind::kHardswish:
+    case NodeKind::kLeakyRelu:
+    case NodeKind::kNegate:
+    case NodeKind::kSquare:
+    case NodeKind::kElu:
+    case NodeKind::kAbs:
+    case NodeKind::kReciprocalSquareRoot:
+    case NodeKind::kLog:
+    case NodeKind::kGelu:
+    case NodeKind::kTanh:
+    case NodeKind::kExp:
+    case NodeKind::kSin:
+    case NodeKind::kCopy:
+    case NodeKind::kCos: out(x); return {};
     case NodeKind::kFullyConnected: {
       const XnnShape& w = in(1);
       if (w.rank != 2 || x.rank == 0) return misfit("the filter is no matrix, or the input a scalar");
@@ -259,19 +322,25 @@ Result<void> XnnShapes::infer_node(const xnn::Node& n) {
       out(s);
       return {};
     }
-    case NodeKind::kConv2d: case NodeKind::kDepthwiseConv2d: case NodeKind::kConvTranspose2d: {
+    case NodeKind::kConv2d:
+    case NodeKind::kDepthwiseConv2d:
+    case NodeKind::kConvTranspose2d: {
       const bool depthwise = n.kind == NodeKind::kDepthwiseConv2d;
-      const int64_t outputs = int64_t{c.groups} * c.group_output_channels, inputs = int64_t{c.groups} * c.group_input_channels;
+      const int64_t outputs = int64_t{c.groups} * c.group_output_channels,
+                    inputs = int64_t{c.groups} * c.group_input_channels;
       const XnnShape& w = in(1);
       const XnnShape wanted = depthwise ? shape_of({1, c.kernel_height, c.kernel_width, outputs})
                                         : shape_of({outputs, c.kernel_height, c.kernel_width, c.group_input_channels});
       if (!(w == wanted)) return fail(Code::kUsage, "filter {} where {} is wanted", text(w), text(wanted));
-      if (bias && in(2).numel() != outputs) return fail(Code::kUsage, "bias {} for {} output channels", text(in(2)), outputs);
+      if (bias && in(2).numel() != outputs)
+        return fail(Code::kUsage, "bias {} for {} output channels", text(in(2)), outputs);
       if (x.rank != 4 || x.dims[3] != inputs) return misfit(fmt::format("no NHWC image of {} channels", inputs));
       int64_t h, w_out;
       if (n.kind == NodeKind::kConvTranspose2d) {
-        h = int64_t{c.stride_height} * (x.dims[1] - 1) + c.adjustment_height + (int64_t{c.kernel_height} - 1) * c.dilation_height + 1 - c.padding_top - c.padding_bottom;
-        w_out = int64_t{c.stride_width} * (x.dims[2] - 1) + c.adjustment_width + (int64_t{c.kernel_width} - 1) * c.dilation_width + 1 - c.padding_left - c.padding_right;
+        h = int64_t{c.stride_height} * (x.dims[1] - 1) + c.adjustment_height +
+            (int64_t{c.kernel_height} - 1) * c.dilation_height + 1 - c.padding_top - c.padding_bottom;
+        w_out = int64_t{c.stride_width} * (x.dims[2] - 1) + c.adjustment_width +
+                (int64_t{c.kernel_width} - 1) * c.dilation_width + 1 - c.padding_left - c.padding_right;
       } else if ((n.flags & XNN_FLAG_TENSORFLOW_SAME_PADDING) != 0) {
         h = (x.dims[1] + c.stride_height - 1) / c.stride_height;
         w_out = (x.dims[2] + c.stride_width - 1) / c.stride_width;
@@ -283,11 +352,14 @@ Result<void> XnnShapes::infer_node(const xnn::Node& n) {
       out(shape_of({x.dims[0], h, w_out, outputs}));
       return {};
     }
-    case NodeKind::kAvgPooling2d: case NodeKind::kMaxPooling2d: case NodeKind::kArgMaxPooling2d: {
+    case NodeKind::kAvgPooling2d:
+    case NodeKind::kMaxPooling2d:
+    case NodeKind::kArgMaxPooling2d: {
       if (x.rank != 4) return misfit("no NHWC image");
       const bool arg_max = n.kind == NodeKind::kArgMaxPooling2d, max = n.kind == NodeKind::kMaxPooling2d;
       const uint32_t sh = arg_max ? c.kernel_height : c.stride_height, sw = arg_max ? c.kernel_width : c.stride_width;
-      int64_t h = window(x.dims[1] + c.padding_top + c.padding_bottom, c.kernel_height, max ? c.dilation_height : 1, sh);
+      int64_t h =
+          window(x.dims[1] + c.padding_top + c.padding_bottom, c.kernel_height, max ? c.dilation_height : 1, sh);
       int64_t w = window(x.dims[2] + c.padding_left + c.padding_right, c.kernel_width, max ? c.dilation_width : 1, sw);
       if ((n.flags & XNN_FLAG_TENSORFLOW_SAME_PADDING) != 0) {
         h = (x.dims[1] + sh - 1) / sh;
@@ -333,35 +405,44 @@ Result<void> XnnShapes::infer_node(const xnn::Node& n) {
           if (rest < 0) return fail(Code::kMalformed, "its size overflows");
         }
       }
-      if (open >= 0 ? x.numel() % rest != 0 : x.numel() != rest) return misfit(fmt::format("does not reshape to [{}]", fmt::join(n.dims, ", ")));
+      if (open >= 0 ? x.numel() % rest != 0 : x.numel() != rest)
+        return misfit(fmt::format("does not reshape to [{}]", fmt::join(n.dims, ", ")));
       if (open >= 0) s.dims[open] = x.numel() / rest;
       out(s);
       return {};
     }
     case NodeKind::kStaticResizeBilinear2d:
       if (x.rank != 4 || x.dims[1] == 0 || x.dims[2] == 0) return misfit("no NHWC image");
-      if (n.dims[0] == 0 || n.dims[1] == 0 || n.dims[0] >= 1u << 24 || n.dims[1] >= 1u << 24) return fail(Code::kMalformed, "size out of range");
-      if ((n.flags & XNN_FLAG_ALIGN_CORNERS) != 0 && (n.flags & XNN_FLAG_TENSORFLOW_LEGACY_MODE) != 0) return fail(Code::kMalformed, "conflicting flags");
+      if (n.dims[0] == 0 || n.dims[1] == 0 || n.dims[0] >= 1u << 24 || n.dims[1] >= 1u << 24)
+        return fail(Code::kMalformed, "size out of range");
+      if ((n.flags & XNN_FLAG_ALIGN_CORNERS) != 0 && (n.flags & XNN_FLAG_TENSORFLOW_LEGACY_MODE) != 0)
+        return fail(Code::kMalformed, "conflicting flags");
       out(shape_of({x.dims[0], n.dims[0], n.dims[1], x.dims[3]}));
       return {};
     case NodeKind::kStaticConstantPad: {
-      if (n.dims.size() != x.rank || n.dims2.size() != x.rank) return misfit(fmt::format("paddings of {} dimensions", n.dims.size()));
+      if (n.dims.size() != x.rank || n.dims2.size() != x.rank)
+        return misfit(fmt::format("paddings of {} dimensions", n.dims.size()));
       XnnShape s = x;
       for (uint8_t d = 0; d < x.rank; ++d) s.dims[d] += int64_t{n.dims[d]} + n.dims2[d];
       out(s);
       return {};
     }
     case NodeKind::kStaticSlice: {
-      if (n.dims.size() != x.rank || n.dims2.size() != x.rank) return misfit(fmt::format("a slice of {} dimensions", n.dims.size()));
+      if (n.dims.size() != x.rank || n.dims2.size() != x.rank)
+        return misfit(fmt::format("a slice of {} dimensions", n.dims.size()));
       XnnShape s = x;
       for (uint8_t d = 0; d < x.rank; ++d) {
-        if (n.dims2[d] == 0 ? n.dims[d] != 0 : int64_t{n.dims[d]} + n.dims2[d] > x.dims[d]) return misfit("smaller than the slice");
+        if (n.dims2[d] == 0 ? n.dims[d] != 0 : int64_t{n.dims[d]} + n.dims2[d] > x.dims[d])
+          return misfit("smaller than the slice");
         if (n.dims2[d] != 0) s.dims[d] = n.dims2[d];
       }
       out(s);
       return {};
     }
-    case NodeKind::kConcatenate2: case NodeKind::kConcatenate3: case NodeKind::kConcatenate4: case NodeKind::kConcatenate5: {
+    case NodeKind::kConcatenate2:
+    case NodeKind::kConcatenate3:
+    case NodeKind::kConcatenate4:
+    case NodeKind::kConcatenate5: {
       auto axis = static_cast<int32_t>(n.axis);
       if (axis < 0) axis += x.rank;
       if (axis < 0 || axis >= x.rank) return misfit(fmt::format("no dimension {}", static_cast<int32_t>(n.axis)));
@@ -384,10 +465,12 @@ Result<void> XnnShapes::infer_node(const xnn::Node& n) {
           if (s.dims[d] != x.dims[d]) return false;
         return true;
       };
-      if (x.rank < 3 || k.rank < 2 || v.rank != k.rank || !batch_equal(k) || !batch_equal(v) || last(k) != last(x) || last(v, 2) != last(k, 2))
+      if (x.rank < 3 || k.rank < 2 || v.rank != k.rank || !batch_equal(k) || !batch_equal(v) || last(k) != last(x) ||
+          last(v, 2) != last(k, 2))
         return fail(Code::kUsage, "query {}, key {} and value {} do not go together", text(x), text(k), text(v));
       if (!(scale == shape_of({last(x)})) || !(mask == shape_of({last(x, 2), last(k, 2)})))
-        return fail(Code::kUsage, "scale {} or mask {} do not go with query {} and key {}", text(scale), text(mask), text(x), text(k));
+        return fail(Code::kUsage, "scale {} or mask {} do not go with query {} and key {}", text(scale), text(mask),
+                    text(x), text(k));
       XnnShape s = x;
       s.dims[s.rank - 1] = last(v);
       out(s);
