@@ -113,8 +113,11 @@ class Vectors:
         r = resolve(name)(*[copy(a) for a in args], **{k: copy(a) for k, a in kwargs.items()})
         return list(r) if isinstance(r, (list, tuple)) else [r]
 
-    def case(self, name, *args, tol=None, **kwargs):
+    def case(self, name, *args, tol=None, cast=None, **kwargs):
+        """cast: dtypes of the results, where the exporter writes others than eager mode gives."""
         out = self._run(name, args, kwargs)
+        if cast:
+            out = [o.to(t) for o, t in zip(out, cast)]
         self._head(name, args, kwargs)
         self.lines += [f"out {text(o)}" for o in out]
         if tol:

@@ -1,0 +1,35 @@
+// src/ops/dequantize_per_channel.cc - (input - zero_point) * scale with one of each per index of one dim; no zero points are
+// zeros. Depends on ops/quantization.h.
+#include "ops/quantization.h"
+
+namespace edgewright::ops {
+namespace {
+
+Result<Types> infer_types(const Call& c) {
+  check_quantized_input(c, "input", "dtype");
+  check_quantized(c, c.type(0).dtype);
+  check_per_channel(c);
+  const DType out = c.dtype("out_dtype").value_or(DType::f32);
+  if (!is_float(out)) c.error(fmt::format("[dequantize.2] out_dtype is {}", name(out)));
+  return Types{TensorType{out, c.type(0).shape}};
+}
+Dequantizing resolve(const Call& c) {
+  Dequantizing d{.blocks = per_channel_blocks(c),
+                 .scale = QuantParam::of(c, "scales"),
+                 .zero_point = QuantParam::of(c, "zero_points"),
+                 .out = c.dtype("out_dtype").value_or(DType::f32)};
+  promote_steps(c, d, "scales", "zero_points");
+  return d;
+}
+
+}  // namespace
+
+std::vector<OpDef> define_dequantize_per_channel() {
+  return {
+      dequantizing_op("quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? "
+                      "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
+                      "out_dtype=None) -> Tensor",
+                      infer_types, resolve, "quantized_decomposed::dequantize_per_channel.out")};
+}
+
+}  // namespace edgewright::ops

@@ -1,0 +1,35 @@
+// src/ops/quantize_per_channel.cc - floats to ints with a scale and zero point for each index of one dim. Depends on
+// ops/quantization.h.
+#include "ops/quantization.h"
+
+namespace edgewright::ops {
+namespace {
+
+Result<Types> infer_types(const Call& c) {
+  const DType t = c.dtype("dtype").value_or(DType::i8);
+  check_quantizable(c, "input");
+  check_quantized(c, t);
+  check_per_channel(c);
+  return Types{TensorType{t, c.type(0).shape}};
+}
+Quantizing resolve(const Call& c) {
+  Quantizing q{.blocks = per_channel_blocks(c),
+               .scale = QuantParam::of(c, "scales"),
+               .zero_point = QuantParam::of(c, "zero_points"),
+               .lo = QuantParam::of(c, "quant_min"),
+               .hi = QuantParam::of(c, "quant_max"),
+               .out = c.dtype("dtype").value_or(DType::i8)};
+  promote_steps(c, q, DType::f32, "scales", "zero_points");
+  return q;
+}
+
+}  // namespace
+
+std::vector<OpDef> define_quantize_per_channel() {
+  return {
+      quantizing_op("quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, "
+                    "int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+                    infer_types, resolve, "quantized_decomposed::quantize_per_channel.out")};
+}
+
+}  // namespace edgewright::ops

@@ -1,0 +1,143 @@
+"""Quantize and dequantize. Every result is exact."""
+
+import math
+
+import torch
+import torch.ao.quantization.fx._decomposed  # noqa: F401 - registers quantized_decomposed
+
+from vectors import b8, bf16, draw, f16, f32, f64, i8, i16, i32, i64, op, special, u8  # noqa: F401
+
+Q = "quantized_decomposed."
+EXACT = (0, 0)
+RANGES = {i8: (-128, 127), u8: (0, 255), i16: (-32768, 32767), i32: (-(2**31), 2**31 - 1), torch.uint16: (0, 65535)}
+# Halves and their neighbours, what becomes infinite under 1/scale, and what leaves each dtype.
+EDGES = torch.tensor([0.0, -0.0, 0.25, 0.5, 0.75, -0.25, -0.5, -0.75, 1.25, 0.24999998, 0.25000003, 63.4, 63.5, 64.0, -64.0, -64.25, 1e30, -1e30,
+                      math.inf, -math.inf, math.nan, 1e-38, 1e-45, 1e-45])
+TIES = torch.arange(-12, 13) / 20.0  # in steps of 0.1, whose inverse is no power of 2
+SCALES = [0.5, 0.1, 1e-40, 1e-320, 1e38, 1e300, math.inf, math.nan, -0.5]
+
+
+@op("quantize_per_tensor")
+def _(v):
+    name = Q + "quantize_per_tensor"
+    for dtype, (lo, hi) in RANGES.items():
+        v.case(name, EDGES, 0.5, 3, lo, hi, dtype)
+    for scale in SCALES:
+        v.case(name, EDGES, scale, 3, -128, 127, i8)
+        v.case(name, TIES, scale, 0, 0, 255, u8)
+    for zero in (-128, 127, 3000, -3000, 2**31 - 1):
+        v.case(name, EDGES, 0.5, zero, -128, 127, i8)
+    v.case(name, EDGES, 0.5, 3, -8, 7, i8)
+    v.case(name, EDGES, 0.5, 3, 100, -100, i8)
+    v.case(name, draw(3, 5, lo=-9, hi=9), 0.0123, -7, -127, 127, i8)
+    v.case(name, draw(520, lo=-9, hi=9), 0.07, 7, -127, 127, i8)  # longer than a block
+    v.case(name, draw(), 0.0123, -7, -127, 127, i8)
+    v.case(name, draw(0, 3), 0.0123, -7, -127, 127, i8)
+    v.case(name, special(f16), 0.3, 5, -128, 127, i8)
+    v.case(name, special(bf16), 0.3, 5, -128, 127, i8)
+    v.rejects(name, draw(3, dtype=f64), 0.5, 0, -128, 127, i8)
+    v.rejects(name, draw(3, dtype=i32), 0.5, 0, -128, 127, i8)
+    v.rejects(name, draw(3), 0.5, 0, -129, 127, i8)
+    v.rejects(name, draw(3), 0.5, 0, 0, 127, i64)
+    name += ".tensor"
+    for scale in SCALES:
+        v.case(name, EDGES, torch.tensor([scale], dtype=f64), torch.tensor([3]), -128, 127, i8)
+        v.case(name, EDGES, torch.tensor(scale, dtype=f32), torch.tensor(-7, dtype=i32), 0, 255, u8) if scale not in (1e-320,) else None
+    v.case(name, special(f16), torch.tensor([[0.3]]), torch.tensor([5]), -128, 127, i8)
+    v.rejects(name, draw(3), torch.tensor([0.3, 0.3]), torch.tensor([5, 5]), -128, 127, i8)
+    name += "2"
+    v.case(name, EDGES, torch.tensor([0.1], dtype=f64), torch.tensor([3]), torch.tensor(-100), torch.tensor([100]), i8)
+
+
+@op("dequantize_per_tensor")
+def _(v):
+    name = Q + "dequantize_per_tensor"
+    for dtype, (lo, hi) in RANGES.items():
+        x = torch.tensor([0, 1, 2, 5, 100, hi, lo, hi - 1, lo + 1, hi // 2 + 1], dtype=dtype)
+        for out in (None, f32, f64, f16, bf16):
+            v.case(name, x, 0.1, 7, lo, hi, dtype, out_dtype=out, tol=EXACT)
+        v.case(name, x, 0.1, lo, lo, hi, dtype, tol=EXACT)
+        v.case(name, x, 0.1, hi, lo, hi, dtype, tol=EXACT)
+    x = special(i8)
+    for scale in SCALES + [0.0, -0.0]:
+        v.case(name, x, scale, 2, -128, 127, i8, tol=EXACT)
+        v.case(name, x, scale, 2, -128, 127, i8, out_dtype=f16, tol=EXACT)
+    v.case(name, x, 0.1, 3000, -8, 7, i8, tol=EXACT)
+    v.case(name, x, 0.1, 2**31 - 1, -8, 7, i8, tol=EXACT)
+    v.case(name, draw(2, 0, dtype=i8), 0.1, 3, -128, 127, i8, tol=EXACT)
+    v.case(name, draw(dtype=i8), 0.1, 3, -128, 127, i8, tol=EXACT)
+    v.rejects(name, x, 0.1, 3, 0, 255, u8)
+    v.rejects(name, draw(3), 0.1, 3, 0, 255, u8)
+    name += ".tensor"
+    for scale in SCALES + [0.0]:
+        v.case(name, x, torch.tensor([scale], dtype=f64), torch.tensor([2]), -128, 127, i8, tol=EXACT)
+    v.case(name, x, torch.tensor(0.1), torch.tensor(2, dtype=i32), -128, 127, i8, out_dtype=f64, tol=EXACT)
+    v.case(name, x, torch.tensor(0.1), torch.tensor(2, dtype=i32), -128, 127, i8, out_dtype=bf16, tol=EXACT)
+    v.rejects(name, x, torch.tensor([0.3, 0.3]), torch.tensor([5, 5]), -128, 127, i8)
+    v.case(name + "2", x, torch.tensor(0.1), torch.tensor(2), torch.tensor(-128), torch.tensor(127), i8, tol=EXACT)
+
+
+# Scales of every kind, one per channel.
+ODD_SCALES = torch.tensor([0.5, 0.1, 0.0, -0.5, 1e-40, 1e38, math.inf, math.nan])
+
+
+@op("quantize_per_channel")
+def _(v):
+    name = Q + "quantize_per_channel"
+    edges, zeros = EDGES.expand(8, -1).contiguous(), torch.arange(-4, 4)
+    v.case(name, edges, ODD_SCALES, zeros, 0, -128, 127, i8)
+    v.case(name, edges.t().contiguous(), ODD_SCALES, zeros.int(), 1, -128, 127, i8)
+    v.case(name, edges.t().contiguous(), ODD_SCALES, zeros.abs(), -1, 0, 255, u8)
+    v.case(name, draw(3, 4, 5, lo=-9, hi=9), draw(4, lo=0.01, hi=0.1), draw(4, dtype=i64), 1, -127, 127, i8)
+    v.case(name, draw(3, 4, 5, lo=-9, hi=9), draw(3, lo=0.01, hi=0.1), draw(3, dtype=i32), 0, -8, 7, i8)
+    v.case(name, draw(3, 4, 5, lo=-9, hi=9), draw(5, lo=0.01, hi=0.1, dtype=f64), draw(5, dtype=i64), 2, -32768, 32767, i16)
+    v.case(name, draw(3, 4, lo=-9, hi=9), draw(3, lo=0.01, hi=0.1, dtype=f16), draw(3, dtype=i64), 0, -128, 127, i8)
+    v.case(name, draw(3, 4, lo=-9, hi=9, dtype=bf16), draw(3, lo=0.01, hi=0.1, dtype=bf16), draw(3, dtype=f32), 0, -128, 127, i8)
+    v.case(name, draw(3, 4), draw(1, lo=0.01, hi=0.1), draw(1, dtype=i64), 0, -128, 127, i8)
+    v.case(name, draw(3, 0), draw(3, lo=0.01, hi=0.1), draw(3, dtype=i64), 0, -128, 127, i8)
+    v.rejects(name, draw(3, 4), draw(2), draw(2, dtype=i64), 0, -128, 127, i8)
+    v.rejects(name, draw(3, 4), draw(3), draw(2, dtype=i64), 0, -128, 127, i8)
+    v.rejects(name, draw(3, 4), draw(3), draw(3, dtype=i64), 2, -128, 127, i8)
+    v.rejects(name, draw(3, 4), draw(3), draw(3, dtype=i64), 0, -128, 300, i8)
+
+
+@op("dequantize_per_channel")
+def _(v):
+    name = Q + "dequantize_per_channel"
+    x, zeros = special(i8).expand(8, -1).contiguous(), torch.arange(-4, 4)
+    v.case(name, x, ODD_SCALES, zeros, 0, -128, 127, i8, tol=EXACT)
+    v.case(name, x, ODD_SCALES, None, 0, -128, 127, i8, tol=EXACT)
+    v.case(name, x, ODD_SCALES, zeros.to(i8) * 31, 0, -128, 127, i8, tol=EXACT)  # the difference wraps
+    v.case(name, x, ODD_SCALES, zeros.float() + 0.3, 0, -128, 127, i8, tol=EXACT)
+    v.case(name, x.t().contiguous(), ODD_SCALES.double(), zeros.int(), 1, -128, 127, i8, tol=EXACT)
+    v.case(name, x.t().contiguous(), ODD_SCALES.half(), zeros.int(), -1, -8, 7, i8, tol=EXACT)
+    for out in (f32, f64, f16, bf16):
+        v.case(name, x, ODD_SCALES, zeros, 0, -128, 127, i8, out_dtype=out, tol=EXACT)
+        v.case(name, x, ODD_SCALES.bfloat16(), zeros, 0, -128, 127, i8, out_dtype=out, tol=EXACT)
+    v.case(name, draw(3, 4, 5, dtype=u8), draw(4, lo=0.01, hi=0.1), draw(4, dtype=i64), 1, 0, 255, u8, tol=EXACT)
+    v.case(name, draw(3, 4, 5, dtype=i32, lo=-(2**31), hi=2**31 - 1), draw(3, lo=0.01, hi=0.1), draw(3, dtype=i32), 0, -(2**31), 2**31 - 1, i32, tol=EXACT)
+    v.case(name, draw(3, 0, dtype=i8), draw(3), draw(3, dtype=i64), 0, -128, 127, i8, tol=EXACT)
+    v.rejects(name, draw(3, 4, dtype=i8), draw(2), draw(2, dtype=i64), 0, -128, 127, i8)
+    v.rejects(name, draw(3, 4, dtype=i8), draw(3), draw(3, dtype=i64), 0, 0, 255, u8)
+
+
+@op("choose_qparams")
+def _(v):
+    ranges = [torch.tensor(x) for x in ([-1.0, 2.0], [1.0, 2.0], [-2.0, -1.0], [0.0, 0.0], [-0.0], [1e-45], [3e38, -3e38], [1e-30, -2e-30], [math.inf, 1.0],
+                                        [-math.inf, 1.0], [math.inf, -math.inf])]
+    for x in ranges + [draw(3, 4), draw(), draw(5, dtype=f16), draw(5, dtype=bf16), special(f16)[:9]]:
+        for eps in (1.1920928955078125e-07, 1e-3):
+            v.case(Q + "choose_qparams.tensor", x, -128, 127, eps, i8, tol=EXACT)
+        v.case(Q + "choose_qparams.tensor", x, 0, 255, 1e-5, u8, tol=EXACT)
+        v.case(Q + "choose_qparams_symmetric.tensor", x, -127, 127, 1e-5, i8, tol=EXACT)
+        v.case(Q + "choose_qparams_symmetric.tensor", x, -128, 127, 1e-5, u8, tol=EXACT)
+    v.case(Q + "choose_qparams.tensor", draw(600, seed=3), -128, 127, 1e-5, i8, tol=EXACT)  # longer than a block
+    v.rejects(Q + "choose_qparams.tensor", draw(3, dtype=f64), -128, 127, 1e-5, i8)
+    v.rejects(Q + "choose_qparams.tensor", draw(3), 1, 127, 1e-5, i8)
+    rows = torch.stack([x.expand(2) for x in ranges])
+    for x in [rows, draw(3, 4), draw(2, 3, 5), draw(4), draw(2, 5, dtype=bf16), draw(2, 5, dtype=f16), torch.tensor([[math.nan, 1.0], [1.0, -math.inf]])]:
+        v.case(Q + "choose_qparams_per_token_asymmetric", x, i8, tol=EXACT)
+    v.case(Q + "_choose_qparams_per_token_asymmetric_impl", draw(2, 5), i8, tol=EXACT)
+    for x in [rows, draw(3, 4), draw(2, 5, dtype=bf16), draw(2, 5, dtype=f16)]:
+        # The exporter's dtypes, not those of the results in eager mode.
+        v.case(Q + "choose_qparams_per_token", x, i8, tol=EXACT, cast=(f64, i64))
