@@ -1,5 +1,6 @@
 // src/ops/embedding_bag.cc - aten.embedding_bag and its native forms: sums, means or maxima of the rows that each bag names.
-// The other three results serve gradients only; they are given as empty.
+// The other three results (the bag of each index, the size of each bag, where each maximum stands) serve gradients; they are what
+// the CPU kernel gives without a gradient, down to those that a plain sum of contiguous rows leaves empty or zero.
 #include "ops/dense.h"
 
 namespace edgewright::ops {
@@ -13,6 +14,12 @@ struct Bags {
   bool last;  // offsets end with the end of the last bag
   std::optional<int64_t> padding;
   Dim count = 0;
+
+  // PyTorch's kernel for whole rows. As a sum it notes nothing of its bags. It alone ends the last bag where the offsets end, and a
+  // mean still divides by what lies between that bag's start and the end of the indices.
+  bool by_rows(DType t) const {
+    return mode != kMax && !padding && (t == DType::f32 || t == DType::f16 || t == DType::bf16);
+  }
 };
 Bags read(const Call& c) {
   Bags b{c.operand("weight"),
@@ -46,8 +53,12 @@ Bags read(const Call& c) {
 Result<Types> rule(const Call& c) {
   const Bags b = read(c);
   if (c.failed()) return Types{};
-  const TensorType &w = c.type(b.weight), none{DType::i64, {0}};
-  return Types{TensorType{w.dtype, {b.count, w.shape[1]}}, none, none, none};
+  const TensorType &w = c.type(b.weight), &i = c.type(b.indices), &o = c.type(b.offsets);
+  const DType t = i.dtype == DType::i64 || o.dtype == DType::i64 ? DType::i64 : DType::i32;
+  const Dim sized = b.mode == kSum && c.name() != "aten._embedding_bag" ? o.shape[0] : b.count;
+  return Types{TensorType{w.dtype, {b.count, w.shape[1]}},
+               TensorType{t, {b.mode == kSum && b.by_rows(w.dtype) ? Dim(0) : i.shape[0]}}, TensorType{t, {sized}},
+               TensorType{t, b.mode == kMax ? Shape{b.count, w.shape[1]} : Shape{sized}}};
 }
 
 Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
@@ -63,11 +74,18 @@ Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::
   if (!scale.empty() && scale.size() != at.size())
     return fail(Code::kUsage, "[embedding_bag.4] as many weights as indices are needed");
   std::vector<double> y(static_cast<size_t>(bags * width), 0.0);
+  std::vector<int64_t> bag_of(static_cast<size_t>(out[1].numel())), sizes(static_cast<size_t>(out[2].numel())),
+      places(static_cast<size_t>(out[3].numel()));
+  const bool by_rows = b.by_rows(c.type(b.weight).dtype);
+  const auto misplaced = [] {
+    return fail(Code::kUsage, "[embedding_bag.6] offsets must go up from 0 within the indices");
+  };
+  if (!offsets.empty() && (offsets.front() != 0 || offsets.back() > n)) return misplaced();
   for (int64_t bag = 0; bag < bags; ++bag) {
     const int64_t begin = offsets[static_cast<size_t>(bag)],
-                  end = bag + 1 < static_cast<int64_t>(offsets.size()) ? offsets[static_cast<size_t>(bag + 1)] : n;
-    if (begin < 0 || end > n || begin > end)
-      return fail(Code::kUsage, "[embedding_bag.6] offsets are not in order or outside the indices");
+                  next = bag + 1 < bags ? offsets[static_cast<size_t>(bag + 1)] : n,
+                  end = b.last && by_rows ? offsets[static_cast<size_t>(bag + 1)] : next;
+    if (begin > end || next > n) return misplaced();
     int64_t taken = 0;
     double* row = y.data() + bag * width;
     for (int64_t i = begin; i < end; ++i) {
@@ -77,17 +95,25 @@ Result<void> whole(const Call& c, std::span<const ir::Tensor> in, std::span<ir::
       const double s = scale.empty() ? 1 : scale[static_cast<size_t>(i)];
       for (int64_t k = 0; k < width; ++k) {
         const double v = s * w[static_cast<size_t>(r * width + k)];
-        if (b.mode != kMax)
+        if (b.mode != kMax) {
           row[k] += v;
-        else
-          row[k] = taken == 0 ? v : num::maximum(row[k], v);
+        } else if (taken == 0 || row[k] < v) {  // a NaN counts only where it comes first
+          row[k] = v;
+          places[static_cast<size_t>(bag * width + k)] = r;
+        }
       }
       ++taken;
     }
+    if (by_rows) taken = next - begin;
+    if (!bag_of.empty()) std::fill(bag_of.begin() + begin, bag_of.begin() + next, bag);
     if (b.mode == kMean && taken > 0)
       for (int64_t k = 0; k < width; ++k) row[k] /= static_cast<double>(taken);
+    if (b.mode != kSum) sizes[static_cast<size_t>(bag)] = taken;
   }
   assign(out[0], y);
+  assign(out[1], bag_of);
+  assign(out[2], sizes);
+  assign(out[3], b.mode == kMean ? sizes : places);
   return {};
 }
 
@@ -97,6 +123,8 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   const Bags g = read(c);
   if (c.failed()) return fail(Code::kInternal, "{}: {}", n.name(), *c.failed());
   const auto operand = [&](int k) { return const_cast<ir::Value*>(c.value(k)); };
+  for (size_t k = 1; k < n.num_results(); ++k)
+    if (!n.result(k)->users.empty() || n.graph().is_output(n.result(k))) return std::vector<ir::Value*>{};
   const Shape& is = c.type(g.indices).shape;
   if (!is[0].is_constant() || !g.count.is_constant() || g.count.value() * is[0].value() > (1 << 22) ||
       is[0].value() == 0 || g.count.value() == 0)
@@ -108,30 +136,47 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   ir::Tensor end = ir::Tensor::empty(offset_type, {1});
   ir::store_i(offset_type, end.mutable_data(), 0, count);
   ir::Value *offsets = operand(g.offsets), *place = b.constant(positions, "positions");
-  ir::Value* ends = g.last ? offsets : b("aten.cat", {ir::Arg::values({offsets, b.constant(end, "end")})});
   const auto column = [&](ir::Value* v, int64_t begin) {
     return b("aten.unsqueeze", {b("aten.slice.Tensor", {v, 0, begin, begin + bags, 1}), 1});
   };
-  ir::Value* member = b("aten.logical_and", {b("aten.ge.Tensor", {place, column(offsets, 0)}),
-                                             b("aten.lt.Tensor", {place, column(ends, 1)})});
-  if (g.padding) member = b("aten.logical_and", {member, b("aten.ne.Scalar", {operand(g.indices), *g.padding})});
+  const auto members = [&](ir::Value* ends) {
+    ir::Value* in = b("aten.logical_and", {b("aten.ge.Tensor", {place, column(offsets, 0)}),
+                                           b("aten.lt.Tensor", {place, column(ends, 1)})});
+    return g.padding ? b("aten.logical_and", {in, b("aten.ne.Scalar", {operand(g.indices), *g.padding})}) : in;
+  };
+  ir::Value* starts = g.last ? b("aten.slice.Tensor", {offsets, 0, 0, bags, 1}) : offsets;
+  ir::Value* counted = members(b("aten.cat", {ir::Arg::values({starts, b.constant(end, "end")})}));
+  ir::Value* member = g.last && g.by_rows(t) ? members(offsets) : counted;
   ir::Value* rows = b("aten.embedding", {operand(g.weight), operand(g.indices)});
   if (g.scales >= 0) rows = b("aten.mul.Tensor", {rows, b("aten.unsqueeze", {operand(g.scales), 1})});
   ir::Value* y;
   ir::Value* ones = b("aten.to.dtype", {member, t});
   if (g.mode == kMax) {
-    ir::Value* in_bag = b("aten.unsqueeze", {member, 2});
-    y = b("aten.amax",
-          {b("aten.where.self", {in_bag, b("aten.unsqueeze", {rows, 0}), b.scalar(t, -INFINITY)}), ir::Arg::ints({1})});
+    // A NaN is passed over, unless it is the first of its bag.
+    ir::Value *in_bag = b("aten.unsqueeze", {member, 2}), *each = b("aten.unsqueeze", {rows, 0}),
+              *nan = b("aten.isnan", {each});
+    ir::Value* first = b("aten.eq.Scalar", {b("aten.cumsum", {b("aten.to.dtype", {member, DType::i64}), 1}), 1});
+    first = b("aten.unsqueeze", {b("aten.logical_and", {first, member}), 2});
+    ir::Value* counts = b("aten.logical_and", {in_bag, b("aten.logical_not", {nan})});
+    y = b("aten.amax", {b("aten.where.self", {counts, each, b.scalar(t, -INFINITY)}), ir::Arg::ints({1})});
+    y = b("aten.masked_fill.Scalar", {y, b("aten.any.dim", {b("aten.logical_and", {first, nan}), 1, false}), NAN});
     y = b("aten.masked_fill.Scalar", {y, b("aten.logical_not", {b("aten.any.dim", {member, 1, true})}), 0});
   } else {
     y = b("aten.mm", {ones, rows});
     if (g.mode == kMean)
       y = b("aten.div.Tensor",
-            {y, b("aten.clamp_min", {b("aten.sum.dim_IntList", {ones, ir::Arg::ints({1}), true}), 1})});
+            {y, b("aten.clamp_min",
+                  {b("aten.sum.dim_IntList", {b("aten.to.dtype", {counted, t}), ir::Arg::ints({1}), true}), 1})});
   }
   std::vector<ir::Value*> out{y};
-  for (int i = 0; i < 3; ++i) out.push_back(b.constant(ir::Tensor::empty(DType::i64, {0}), "empty"));
+  for (size_t k = 1; k < n.num_results(); ++k) {  // nobody reads them
+    const TensorType& t = *n.result(k)->tensor();
+    std::vector<int64_t> sizes;
+    for (const Dim& d : t.shape) sizes.push_back(d.maybe().value_or(0));
+    ir::Tensor zeros = ir::Tensor::empty(t.dtype, std::move(sizes));
+    std::fill_n(zeros.mutable_data(), zeros.nbytes(), std::byte{0});
+    out.push_back(b.constant(std::move(zeros), "unread"));
+  }
   return b.done(out);
 }
 

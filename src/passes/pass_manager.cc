@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "ir/verify.h"
 #include "passes/validate.h"
@@ -29,6 +30,17 @@ void erase_if_dead(Graph& g, std::vector<Node*> work) {
     for (Node* m : makers)
       if (std::find(work.begin(), work.end(), m) == work.end()) work.push_back(m);
   }
+}
+
+// Nothing was edited: unlike ==, a NaN is what it was.
+bool same(const ir::Arg& a, const ir::Arg& b);
+bool same(const std::vector<ir::Arg>& a, const std::vector<ir::Arg>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const ir::Arg& x, const ir::Arg& y) { return same(x, y); });
+}
+bool same(const ir::Arg& a, const ir::Arg& b) {
+  if (a.list() && b.list()) return same(*a.list(), *b.list());
+  return a == b || (a.f() && b.f() && std::isnan(*a.f()) && std::isnan(*b.f()));
 }
 
 // Notices edits that do not go through the rewriter: until a rewrite is accepted, no node but its own new ones may change.
@@ -66,7 +78,7 @@ class EditGuard {
     std::optional<std::string> problem;
     for (Node* n : around)
       if (!fresh.contains(n)) put_back(n, problem);
-    if (!(g_.outputs == outputs_)) {
+    if (!same(g_.outputs, outputs_)) {
       g_.outputs = outputs_;
       problem = "an output was changed outside the rewrite";
     }
@@ -87,7 +99,7 @@ class EditGuard {
  private:
   void put_back(Node* n, std::optional<std::string>& problem) {
     const auto it = args_.find(n);
-    if (it == args_.end() || it->second == n->args() || it->second.size() != n->args().size()) return;
+    if (it == args_.end() || same(it->second, n->args()) || it->second.size() != n->args().size()) return;
     problem = fmt::format("the arguments of {} were changed outside the rewrite",
                           n->num_results() ? n->result()->name : n->name());
     for (size_t i = 0; i < it->second.size(); ++i) n->set_arg(i, it->second[i]);

@@ -85,6 +85,7 @@ std::string last_frame(std::string_view trace) {
     if (const size_t slash = file.find_last_of("/\\"); slash != std::string_view::npos) file.remove_prefix(slash + 1);
     if (const size_t line = rest.find('\n'); line != std::string_view::npos) {
       code = trim(rest.substr(line));
+      code = trim(code.substr(0, code.find('\n')));  // carets may stand below it
       rest = rest.substr(0, line);
     }
     std::string out(file);
@@ -151,7 +152,9 @@ class GraphReader {
   Result<std::shared_ptr<const ir::Op>> unknown_op(const std::string& name,
                                                    const std::vector<std::pair<std::string_view, JsonValue>>& args,
                                                    size_t results);
-  Result<void> check_types(const ops::OpDef& d, const std::vector<Arg>& args, const std::vector<Type>& types);
+  // What was found against each type; empty where nothing was, or the list is.
+  Result<std::vector<std::string>> check_types(const ops::OpDef& d, const std::vector<Arg>& args,
+                                               std::vector<Type>& types);
 
   Shared& shared_;
   int depth_;
@@ -159,6 +162,7 @@ class GraphReader {
   JsonObject json_;
   Table tensors_, ints_, floats_, bools_;
   std::unordered_map<std::string_view, Value*> values_;
+  std::unordered_map<const Value*, std::string> doubtful_;  // results whose type is not what the file says
 };
 
 Result<void> GraphReader::table(std::string_view key, Table& into) {
@@ -275,7 +279,11 @@ Result<void> GraphReader::define(std::string_view name, Value* v) {
 
 Result<Value*> GraphReader::use(JsonValue name_value) {
   EW_ASSIGN(const std::string_view name, as_string(name_value, "a value's name"));
-  if (Value* v = find(name)) return v;
+  if (Value* v = find(name)) {
+    if (const auto d = doubtful_.find(v); d != doubtful_.end())
+      return fail(Code::kMalformed, "'{}' is used: {}", name, d->second);
+    return v;
+  }
   return fail(Code::kMalformed, "'{}' is used before anything defines it", name);
 }
 
@@ -509,11 +517,14 @@ bool args_are_large(const std::vector<Arg>& args) {
 }
 
 // What the file says of the results against the op's own rule. A rule that cannot decide is no objection: later stages report it.
-Result<void> GraphReader::check_types(const ops::OpDef& d, const std::vector<Arg>& args,
-                                      const std::vector<Type>& types) {
-  if (d.schema.num_results == ir::Schema::kVariadic && args_are_large(args)) return {};
+// Where the two differ the type becomes the rule's, which is what will be computed: PyTorch's shape functions and kernels differ in
+// results that nobody reads (sizes of bags, statistics of norms). Whoever does read such a result is refused.
+Result<std::vector<std::string>> GraphReader::check_types(const ops::OpDef& d, const std::vector<Arg>& args,
+                                                          std::vector<Type>& types) {
+  std::vector<std::string> found;
+  if (d.schema.num_results == ir::Schema::kVariadic && args_are_large(args)) return found;
   const auto ours = ops::infer(d, ops::Call::of(d, args));
-  if (!ours) return {};
+  if (!ours) return found;
   if (ours->size() != types.size())
     return fail(Code::kMalformed, "{} has {} results, the file says {}", d.name, ours->size(), types.size());
   for (size_t i = 0; i < types.size(); ++i) {
@@ -524,11 +535,13 @@ Result<void> GraphReader::check_types(const ops::OpDef& d, const std::vector<Arg
       for (size_t k = 0; same && k < a->rank(); ++k)
         if (a->shape[k].is_constant() && b->shape[k].is_constant()) same = a->shape[k] == b->shape[k];
     }
-    if (!same)
-      return fail(Code::kMalformed, "result {} of {} is {}, the file says {}", i, d.name, ir::str((*ours)[i]),
-                  ir::str(types[i]));
+    if (same) continue;
+    found.resize(types.size());
+    found[i] =
+        fmt::format("result {} of {} is {}, the file says {}", i, d.name, ir::str((*ours)[i]), ir::str(types[i]));
+    types[i] = (*ours)[i];
   }
-  return {};
+  return found;
 }
 
 Result<void> GraphReader::node(JsonObject n) {
@@ -592,7 +605,10 @@ Result<void> GraphReader::node(JsonObject n) {
 
   std::vector<Type> types;
   for (Result_& r : results) types.push_back(std::move(r.type));
-  if (def) EW_TRY(check_types(*def, args, types));
+  std::vector<std::string> doubts;
+  if (def) {
+    EW_ASSIGN(doubts, check_types(*def, args, types));
+  }
 
   auto origin = std::make_shared<ir::Origin>();
   if (const auto given_name = maybe(n, "name")) {
@@ -612,7 +628,10 @@ Result<void> GraphReader::node(JsonObject n) {
                            results.size() == 1 ? std::string(results[0].name) : std::string());
   for (size_t i = 0; i < results.size(); ++i) {
     if (results.size() > 1) g_->rename(made->result(i), std::string(results[i].name));
-    made->result(i)->strides = std::move(results[i].strides);
+    if (doubts.empty() || doubts[i].empty())
+      made->result(i)->strides = std::move(results[i].strides);
+    else
+      doubtful_.emplace(made->result(i), std::move(doubts[i]));
     EW_TRY(define(results[i].name, made->result(i)));
   }
   return {};

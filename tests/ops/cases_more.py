@@ -32,20 +32,27 @@ def _(v):
 def _(v):
     w, i, o = draw(5, 3), torch.tensor([1, 2, 4, 0, 3, 2]), torch.tensor([0, 2, 2, 5])
 
-    def bag(name, *args):
-        out = resolve(name)(*args)[0]
-        v._head(name, args, {})
-        v.lines += [f"out {text(out)}"] + ["out i64[0]{}"] * 3
-
     e = "aten.embedding_bag.padding_idx"
     for mode in (0, 1, 2):
-        bag(e, w, i, o, False, mode, False, None, False, None)
-        bag(e, w, i[:5], o, False, mode, False, None, True, None)
-        bag(e, w, i, o, False, mode, False, None, False, 2)
-    bag(e, w, i, o, False, 0, False, draw(6), False, None)
-    bag(e, w, i.int(), o.int(), False, 0, False, None, False, -1)
-    bag("aten.embedding_bag", w, i, o)
-    bag("aten._embedding_bag", w, i, o, False, 1)
+        v.case(e, w, i, o, False, mode, False, None, False, None)
+        v.case(e, w, i[:5], o, False, mode, False, None, True, None)
+        v.case(e, w, i, o, False, mode, False, None, False, 2)
+    v.case(e, w, i, o, False, 0, False, draw(6), False, None)
+    v.case(e, w, i.int(), o.int(), False, 0, False, None, False, -1)
+    v.case("aten.embedding_bag", w, i, o)
+    v.case("aten.embedding_bag", w.double(), i, o)
+    for mode in (0, 1, 2):
+        v.case("aten._embedding_bag", w, i[:5], o, False, mode, False, None, True)
+        v.case("aten._embedding_bag_forward_only", w, i[:5], o.int(), False, mode, False, None, True)
+        v.case(e, w, i[:0], o[:1], False, mode, False, None, False, None)
+        v.case(e, w, i, o, False, mode, False, None, True, None)  # the last offset is not the end of the indices
+        v.case(e, w, i, o, False, mode, False, None, True, 2)
+        v.case(e, w.double(), i, o, False, mode, False, None, True, None)
+    w[1, 0] = w[4, 1] = math.nan  # a maximum passes over a NaN that is not the first of its bag
+    v.case(e, w, torch.tensor([0, 1, 2, 1, 0, 4, 3, 4]), torch.tensor([0, 3, 5]), False, 2, False, None, False, None)
+    v.case(e, w, torch.tensor([0, 1, 2, 1, 0, 4, 3, 4]), torch.tensor([0, 3, 5]), False, 2, False, None, False, 0)
+    v.rejects(e, w, i, torch.tensor([1, 3]), False, 0, False, None, False, None)
+    v.rejects(e, w, i, torch.tensor([0, 7]), False, 0, False, None, False, None)
     v.rejects(e, w, torch.tensor([7]), torch.tensor([0]), False, 0, False, None, False, None)
 
 
