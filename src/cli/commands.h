@@ -32,6 +32,7 @@ struct BenchArgs {
   std::vector<std::string> inputs, scalars;
   int threads = 1;
   double seconds = 2;
+  bool profile = false;
   bool json = false;
 };
 struct OptArgs {

@@ -167,6 +167,8 @@ int main_(int argc, char** argv) {
   c->add_option("--model", bench_args.model, "which model of a .pt2 that holds several");
   c->add_option("--threads", bench_args.threads, "0: as many as the machine has")->check(CLI::Range(0, 1024));
   c->add_option("--seconds", bench_args.seconds, "for how long")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
+  c->add_flag("--profile", bench_args.profile,
+              "show where the time goes: kernels, and the operators inside of delegates");
   c->add_flag("--json", bench_args.json, "print one JSON object: median_ms, min_ms, p90_ms, load_ms, peak_rss_mb, ...");
 
   OptArgs opt_args;

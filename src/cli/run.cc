@@ -235,6 +235,7 @@ Result<int> bench(const BenchArgs& a) {
   o.threads = a.threads;
   o.model = a.model;
   o.method = a.method;
+  o.profile = a.profile;
   session::CallFiles files;
   if (!a.inputs.empty()) files.inputs = {a.inputs};
   files.scalars = a.scalars;
@@ -255,6 +256,15 @@ Result<int> bench(const BenchArgs& a) {
     j.field("runs", r.runs).field("load_ms", r.load_ms);
     if (r.compile_ms) j.field("compile_ms", *r.compile_ms);
     j.field("peak_rss_mb", r.peak_rss_mb).field("arena_bytes", r.arena_bytes).field("threads", a.threads);
+    if (a.profile) {
+      j.key("profile").open('[');
+      for (const auto& s : r.profile) {
+        j.open('{').field("name", s.name).key("delegate");
+        s.delegate < 0 ? j.value(nullptr) : j.value(s.delegate);
+        j.field("count", s.count).field("ms", s.ms).close('}');
+      }
+      j.close(']');
+    }
     say("{}", j.close('}').take());
     return 0;
   }
@@ -264,6 +274,9 @@ Result<int> bench(const BenchArgs& a) {
   if (r.compile_ms) say("  compiled in {}\n", time_text(*r.compile_ms));
   say("  loaded in {}; peak memory of the process {:.1f} MB, of it {} planned\n", time_text(r.load_ms), r.peak_rss_mb,
       bytes_text(r.arena_bytes));
+  for (const auto& s : r.profile)
+    say("  {:>9}  {:>4} x {}{}\n", time_text(s.ms), s.count, s.name,
+        s.delegate < 0 ? "" : fmt::format(", delegate {}", s.delegate));
   return 0;
 }
 

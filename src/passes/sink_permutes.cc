@@ -25,16 +25,16 @@ Perm inverse(const Perm& p) {
 // Elementwise ops over all their tensor operands, with broadcasting.
 const std::set<std::string_view>& elementwise() {
   static const std::set<std::string_view> s = {
-      "aten.relu",       "aten.relu6",      "aten.sigmoid",     "aten.tanh",       "aten.hardtanh",
-      "aten.clamp",      "aten.hardswish",  "aten.hardsigmoid", "aten.silu",       "aten.gelu",
-      "aten.elu",        "aten.leaky_relu", "aten.abs",         "aten.neg",        "aten.exp",
-      "aten.log",        "aten.sqrt",       "aten.rsqrt",       "aten.square",     "aten.floor",
-      "aten.ceil",       "aten.round",      "aten.sin",         "aten.cos",        "aten.pow.Tensor_Scalar",
-      "aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor",  "aten.sub.Scalar", "aten.mul.Tensor",
-      "aten.mul.Scalar", "aten.div.Tensor", "aten.div.Scalar",  "aten.maximum",    "aten.minimum",
-      "aten.clamp_min",  "aten.clamp_max",  "aten.reciprocal",  "aten.clone",      "aten.mish",
-      "aten.softplus",   "xnn.add",         "xnn.sub",          "xnn.mul",         "xnn.div",
-      "xnn.minimum",     "xnn.maximum"};
+      "aten.relu",       "aten.relu6",      "aten.sigmoid",      "aten.tanh",       "aten.hardtanh",
+      "aten.clamp",      "aten.hardswish",  "aten.hardsigmoid",  "aten.silu",       "aten.gelu",
+      "aten.elu",        "aten.leaky_relu", "aten.abs",          "aten.neg",        "aten.exp",
+      "aten.log",        "aten.sqrt",       "aten.rsqrt",        "aten.square",     "aten.floor",
+      "aten.ceil",       "aten.round",      "aten.sin",          "aten.cos",        "aten.pow.Tensor_Scalar",
+      "aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor",   "aten.sub.Scalar", "aten.mul.Tensor",
+      "aten.mul.Scalar", "aten.div.Tensor", "aten.div.Scalar",   "aten.maximum",    "aten.minimum",
+      "aten.clamp_min",  "aten.clamp_max",  "aten.reciprocal",   "aten.clone",      "aten.mish",
+      "aten.softplus",   "xnn.add",         "xnn.sub",           "xnn.mul",         "xnn.div",
+      "xnn.minimum",     "xnn.maximum",     "aten._prelu_kernel"};
   return s;
 }
 

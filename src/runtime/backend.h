@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "format/pieces.h"
@@ -27,6 +29,9 @@ class Delegate {
   virtual Result<void> run(std::span<EValue* const> args) = 0;
   // Called once at load with the arguments at their greatest sizes, so that run() need not allocate.
   virtual Result<void> prepare(std::span<EValue* const> args) = 0;
+  // Names of the operators inside, and what each took in the last run, in milliseconds; empty where the backend was not made
+  // to profile.
+  virtual std::vector<std::pair<std::string, double>> profile() const = 0;
 };
 
 // State that the delegates of one program share.
@@ -37,6 +42,6 @@ class BackendState {
 };
 
 // The backend of this id ("XnnpackBackend"); kUnsupported for others. `file` is the whole .pte: payload and named data lie in it.
-Result<std::unique_ptr<BackendState>> make_backend(std::string_view id, pthreadpool* pool, Bytes file);
+Result<std::unique_ptr<BackendState>> make_backend(std::string_view id, pthreadpool* pool, Bytes file, bool profile);
 
 }  // namespace edgewright::runtime

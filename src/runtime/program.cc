@@ -3,6 +3,7 @@
 #include <pthreadpool.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -55,6 +56,12 @@ struct Step {
   uint32_t from = 0, to = 0;             // move: values; jump: `from` is the condition, `to` the step
 };
 
+// What one step took since load.
+struct StepProfile {
+  double ms = 0;
+  std::vector<std::pair<std::string, double>> operators;  // of a delegate
+};
+
 std::string kernel_name(const pte::Operator& op) { return op.overload.empty() ? op.name : op.name + "." + op.overload; }
 
 class ProgramImpl;
@@ -83,6 +90,7 @@ class MethodImpl final : public Method {
   const EValue& output(size_t i) const override { return values_[static_cast<size_t>(plan_.outputs[i])]; }
   HostTensor output_tensor(size_t i) const override;
   void reset_state() override;
+  std::vector<StepTime> profile() const override;
   uint64_t arena_bytes() const override {
     uint64_t n = 0;
     for (const Buffer& b : arenas_) n += b.size();
@@ -97,6 +105,8 @@ class MethodImpl final : public Method {
   void load_initial_data();
   ValueInfo info(int32_t value) const;
   Result<EValue*> scalar_input(size_t i, Tag tag);
+  Result<void> run_profiled(const Step& s, StepProfile& into);
+  Result<void> run(const Step& s);
 
   std::shared_ptr<ProgramImpl> program_;
   const pte::Plan& plan_;
@@ -112,6 +122,7 @@ class MethodImpl final : public Method {
   std::unique_ptr<bool[]> bools_;
   std::vector<std::unique_ptr<Delegate>> delegates_;
   std::vector<Step> steps_;
+  std::vector<StepProfile> profile_;  // by step; empty unless wanted
   Scratch scratch_;
 };
 
@@ -156,10 +167,11 @@ class ProgramImpl final : public Program, public NamedDataSource {
   Bytes file() const { return file_; }
   pthreadpool* pool() const { return pool_; }
   uint64_t max_instructions() const { return options_.max_instructions; }
+  bool profiles() const { return options_.profile; }
 
   Result<BackendState*> backend(const std::string& id) {
     if (const auto it = backends_.find(id); it != backends_.end()) return it->second.get();
-    EW_ASSIGN(auto state, make_backend(id, pool_, file_));
+    EW_ASSIGN(auto state, make_backend(id, pool_, file_, options_.profile));
     return backends_.emplace(id, std::move(state)).first->second.get();
   }
 
@@ -364,6 +376,7 @@ Result<void> MethodImpl::init_steps() {
       steps_.push_back(s);
     }
   }
+  if (program_->profiles()) profile_.resize(steps_.size());
   return {};
 }
 
@@ -460,6 +473,43 @@ Result<void> MethodImpl::set_input_double(size_t i, double d) {
   return {};
 }
 
+// A kernel's or a delegate's step.
+Result<void> MethodImpl::run(const Step& s) {
+  if (s.kind == Step::Kind::kDelegate) return s.delegate->run({args_.data() + s.first_arg, s.num_args});
+  Call call(s.kernel->name, {args_.data() + s.first_arg, s.num_args}, scratch_, program_->pool());
+  return s.kernel->run(call);
+}
+
+Result<void> MethodImpl::run_profiled(const Step& s, StepProfile& into) {
+  const auto start = std::chrono::steady_clock::now();
+  EW_TRY(run(s));
+  into.ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (!s.delegate) return {};
+  auto last = s.delegate->profile();
+  for (size_t i = 0; i < std::min(last.size(), into.operators.size()); ++i) last[i].second += into.operators[i].second;
+  into.operators = std::move(last);
+  return {};
+}
+
+std::vector<StepTime> MethodImpl::profile() const {
+  std::vector<StepTime> out;
+  for (size_t i = 0; i < profile_.size(); ++i) {
+    const Step& s = steps_[i];
+    if (s.kind == Step::Kind::kKernel) out.push_back({std::string(s.kernel->name), -1, profile_[i].ms});
+    if (s.kind != Step::Kind::kDelegate) continue;
+    const auto at =
+        std::find_if(delegates_.begin(), delegates_.end(), [&](const auto& d) { return d.get() == s.delegate; });
+    const auto number = static_cast<int>(at - delegates_.begin());
+    double rest = profile_[i].ms;
+    for (const auto& [name, ms] : profile_[i].operators) {
+      out.push_back({name, number, ms});
+      rest -= ms;
+    }
+    out.push_back({"delegate", number, std::max(rest, 0.0)});
+  }
+  return out;
+}
+
 Result<void> MethodImpl::execute() {
   for (uint32_t i : moved_) values_[i] = initial_[i];
   for (int32_t i : plan_.inputs) values_[static_cast<size_t>(i)] = initial_[static_cast<size_t>(i)];
@@ -468,13 +518,9 @@ Result<void> MethodImpl::execute() {
     if (left-- == 0) return fail(Code::kMalformed, "stopped after {} instructions", program_->max_instructions());
     const Step& s = steps_[at];
     switch (s.kind) {
-      case Step::Kind::kKernel: {
-        Call call(s.kernel->name, {args_.data() + s.first_arg, s.num_args}, scratch_, program_->pool());
-        if (auto r = s.kernel->run(call); !r) return with_note(std::move(r.error()), fmt::format("instruction {}", at));
-        break;
-      }
+      case Step::Kind::kKernel:
       case Step::Kind::kDelegate:
-        if (auto r = s.delegate->run({args_.data() + s.first_arg, s.num_args}); !r)
+        if (auto r = profile_.empty() ? run(s) : run_profiled(s, profile_[at]); !r)
           return with_note(std::move(r.error()), fmt::format("instruction {}", at));
         break;
       case Step::Kind::kMove: values_[s.to] = values_[s.from]; break;

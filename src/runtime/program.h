@@ -21,6 +21,7 @@ struct LoadOptions {
   int threads = 1;  // 0: as many as the machine has
   // A method that runs more instructions than this in one call is stopped: a file must not hang its reader.
   uint64_t max_instructions = 100'000'000;
+  bool profile = false;  // measure each step: see Method::profile
 };
 
 // What an input or output is. Sizes are upper bounds where `dynamic`; an unbounded tensor has `unbounded` set.
@@ -30,6 +31,13 @@ struct ValueInfo {
   std::vector<int64_t> sizes;
   std::vector<uint8_t> dim_order;
   bool dynamic = false, unbounded = false;
+};
+
+// Where time goes: one instruction, or one operator inside of a delegate.
+struct StepTime {
+  std::string name;     // "aten::add.out", "Fully Connected (NC, F32) GEMM"
+  int delegate = -1;    // number of the delegate that the operator belongs to
+  double total_ms = 0;  // over all runs since load
 };
 
 class Method;
@@ -82,6 +90,9 @@ class Method {
   virtual void reset_state() = 0;
   // Bytes of planned memory (without what delegates use).
   virtual uint64_t arena_bytes() const = 0;
+  // In execution order; empty without LoadOptions::profile. A delegate is given by its operators, what it takes beyond them
+  // under the name "delegate".
+  virtual std::vector<StepTime> profile() const = 0;
 };
 
 }  // namespace edgewright::runtime

@@ -31,8 +31,10 @@ Result<BenchResult> bench(const std::string& path, const Options& options, const
   const std::vector<CallInputs>& calls = *gathered;
   const std::vector<Value>& inputs = calls.front().inputs;  // checked by gather()
   const auto warm = Clock::now();
+  int warming = 0;
   do {
     EW_TRY(model->run_unchecked(inputs));
+    ++warming;
   } while (since(warm) < seconds * 100);
   std::vector<double> times;
   for (const auto begin = Clock::now(); times.empty() || since(begin) < seconds * 1000;) {
@@ -47,6 +49,14 @@ Result<BenchResult> bench(const std::string& path, const Options& options, const
   r.p90_ms = times[times.size() * 9 / 10];
   r.mean_ms = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
   r.arena_bytes = model->arena_bytes();
+  for (const runtime::StepTime& t : model->profile()) {
+    auto at = std::find_if(r.profile.begin(), r.profile.end(),
+                           [&](const auto& s) { return s.name == t.name && s.delegate == t.delegate; });
+    if (at == r.profile.end()) at = r.profile.insert(at, {t.name, t.delegate});
+    ++at->count;
+    at->ms += t.total_ms / (r.runs + warming);
+  }
+  std::stable_sort(r.profile.begin(), r.profile.end(), [](const auto& a, const auto& b) { return a.ms > b.ms; });
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   r.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024;

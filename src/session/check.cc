@@ -42,7 +42,7 @@ class Checker {
     r.calls = calls.size();
     progress_("compiling");
     const auto start = Clock::now();
-    EW_ASSIGN(const auto model, compile_and_load(clone(compiled_), compile_, threads_));
+    EW_ASSIGN(const auto model, compile_and_load(clone(compiled_), compile_, {.threads = threads_}));
     r.load_ms = model->load_ms();
     r.compile_ms = since(start) - r.load_ms;
     interp::State state;
@@ -149,7 +149,7 @@ class Checker {
     driver::CompileOptions o = compile_;
     o.expose = names;
     o.dump_dir.clear();
-    auto model = compile_and_load(clone(compiled_), o, threads_);
+    auto model = compile_and_load(clone(compiled_), o, {.threads = threads_});
     if (!model) return std::nullopt;
     std::vector<Value> outputs;
     for (size_t c = 0; c <= call; ++c) {

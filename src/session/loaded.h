@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/compile.h"
+#include "runtime/program.h"
 #include "session/session.h"
 #include "session/source.h"
 
@@ -14,12 +15,14 @@ class Loaded : public Model {
   // The same without the check of the inputs and the copy of the outputs, for measuring. A program may reuse the memory of its
   // inputs, so that each run needs them anew.
   virtual Result<void> run_unchecked(const std::vector<Value>& inputs) = 0;
+  // Empty without Options::profile.
+  virtual std::vector<runtime::StepTime> profile() const = 0;
 };
 
 // Compiles the program in memory (rewriting it) and loads it. Errors: those of driver::compile; kInternal where the runtime
 // does not take what was compiled.
 Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driver::CompileOptions& compile,
-                                                 int threads);
+                                                 const runtime::LoadOptions& options);
 // Model::load with the wider type.
 Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& options);
 

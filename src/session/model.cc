@@ -12,9 +12,10 @@ namespace {
 class LoadedModel final : public Loaded {
  public:
   // Loads `file`, which `owner` keeps alive.
-  Result<void> load(Bytes file, std::shared_ptr<const void> owner, const std::string& method, int threads) {
+  Result<void> load(Bytes file, std::shared_ptr<const void> owner, const std::string& method,
+                    runtime::LoadOptions options) {
     const auto start = std::chrono::steady_clock::now();
-    EW_ASSIGN(program_, runtime::Program::load(file, std::move(owner), {.threads = threads}));
+    EW_ASSIGN(program_, runtime::Program::load(file, std::move(owner), options));
     std::string wanted = method;
     if (wanted.empty()) {
       const auto names = program_->method_names();
@@ -32,6 +33,7 @@ class LoadedModel final : public Loaded {
   double load_ms() const override { return load_ms_; }
   uint64_t arena_bytes() const override { return method_->arena_bytes(); }
   void reset_state() override { method_->reset_state(); }
+  std::vector<runtime::StepTime> profile() const override { return method_->profile(); }
 
   Result<void> run_unchecked(const std::vector<Value>& inputs) override {
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -102,9 +104,11 @@ class LoadedModel final : public Loaded {
   double load_ms_ = 0;
 };
 
+runtime::LoadOptions load_options(const Options& o) { return {.threads = o.threads, .profile = o.profile}; }
+
 Result<std::unique_ptr<Loaded>> load_pte(const std::shared_ptr<const MappedFile>& file, const Options& options) {
   auto model = std::make_unique<LoadedModel>();
-  EW_TRY(model->load(file->bytes(), file, options.method, options.threads));
+  EW_TRY(model->load(file->bytes(), file, options.method, load_options(options)));
   EW_ASSIGN(const pte::Program program, pte::parse(file->bytes()));
   for (const pte::Plan& plan : program.plans)
     if (plan.name == options.method || options.method.empty()) {
@@ -117,7 +121,7 @@ Result<std::unique_ptr<Loaded>> load_pte(const std::shared_ptr<const MappedFile>
 }  // namespace
 
 Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driver::CompileOptions& compile,
-                                                 int threads) {
+                                                 const runtime::LoadOptions& options) {
   auto model = std::make_unique<LoadedModel>();
   model->signature_ = signature_of(program);
   if (program.sample_inputs) model->samples_ = to_values(*program.sample_inputs);
@@ -128,7 +132,7 @@ Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driv
   programs.clear();  // the weights are in the file now
   model->report_ = std::move(compiled.report);
   const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(compiled.bytes));
-  Result<void> loaded = model->load(Bytes(*bytes), bytes, method, threads);
+  Result<void> loaded = model->load(Bytes(*bytes), bytes, method, options);
   if (loaded) loaded = model->expect_same_leaves();
   if (!loaded) {
     Error e = std::move(loaded.error());
@@ -148,8 +152,8 @@ Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& opt
   }
   EW_ASSIGN(const Source source, open_pt2(path, options.model));
   EW_ASSIGN(const ir::Program* program, find_method(source, options.method));
-  auto model =
-      compile_and_load(clone(*program), options.compile ? *options.compile : driver::CompileOptions(), options.threads);
+  auto model = compile_and_load(clone(*program), options.compile ? *options.compile : driver::CompileOptions(),
+                                load_options(options));
   return model ? std::move(model) : with_note(std::move(model.error()), path);
 }
 

@@ -23,6 +23,7 @@ struct Options {
   int threads = 1;                                  // 0: as many as the machine has
   std::string model;                                // which model of an archive that holds several; empty: the only one
   std::string method;                               // empty: the first
+  bool profile = false;                             // measure each step (see session/loaded.h)
   const driver::CompileOptions* compile = nullptr;  // for a .pt2; null: the defaults. Not kept.
 };
 

@@ -4,8 +4,10 @@
 #include <pthreadpool.h>
 #include <xnnpack.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "format/xnn_payload.h"
 #include "runtime/kernel.h"
@@ -71,6 +73,10 @@ struct SubgraphDeleter {
 struct RuntimeDeleter {
   void operator()(xnn_runtime_t r) const { xnn_delete_runtime(r); }
 };
+struct CacheDeleter {
+  void operator()(xnn_weights_cache_t c) const { xnn_delete_weights_cache(c); }
+};
+using Cache = std::unique_ptr<std::remove_pointer_t<xnn_weights_cache_t>, CacheDeleter>;
 using Subgraph = std::unique_ptr<xnn_subgraph, SubgraphDeleter>;
 using Runtime = std::unique_ptr<xnn_runtime, RuntimeDeleter>;
 
@@ -112,6 +118,17 @@ class Constants {
   std::vector<const void*> data_;
   std::vector<std::unique_ptr<std::byte[]>> copies_;
 };
+
+// Whether nodes share a constant that XNNPACK packs, as the steps of a recurrence do.
+bool shares_weights(const xnn::Graph& g) {
+  std::set<uint32_t> seen;
+  for (const xnn::Node& n : g.nodes) {
+    const bool packs = n.kind == NodeKind::kFullyConnected || n.kind == NodeKind::kConv2d ||
+                       n.kind == NodeKind::kDepthwiseConv2d || n.kind == NodeKind::kConvTranspose2d;
+    if (packs && !seen.insert(n.inputs[1]).second) return true;
+  }
+  return false;
+}
 
 // Defines a checked graph's values and nodes in an XNNPACK subgraph.
 class Definer {
@@ -298,7 +315,8 @@ class XnnDelegate final : public Delegate {
  public:
   explicit XnnDelegate(Bytes file) : constants_(file) {}
 
-  Result<void> load(Bytes payload, const NamedDataSource& named, xnn_workspace_t workspace, pthreadpool* pool) {
+  Result<void> load(Bytes payload, const NamedDataSource& named, xnn_workspace_t workspace, pthreadpool* pool,
+                    bool profile) {
     EW_ASSIGN(graph_, xnn::parse(payload));
     EW_TRY(constants_.load(graph_, named));
     EW_ASSIGN(auto shapes, XnnShapes::make(graph_));
@@ -320,11 +338,23 @@ class XnnDelegate final : public Delegate {
     EW_TRY(shapes_->infer());
     Definer definer(graph_, *shapes_, constants_);
     EW_ASSIGN(Subgraph subgraph, definer.run());
+    if (shares_weights(graph_)) {  // packed once instead of once per node
+      xnn_weights_cache_t cache = nullptr;
+      if (const auto s = xnn_create_weights_cache(&cache); s != xnn_status_success)
+        return fail(Code::kInternal, "XNNPACK: no weights cache: {}", text(s));
+      cache_.reset(cache);
+    }
     xnn_runtime_t raw = nullptr;
-    if (const auto s = xnn_create_runtime_v4(subgraph.get(), nullptr, workspace, pool, 0, &raw);
+    profiled_ = profile;
+    const uint32_t flags = profile ? XNN_FLAG_BASIC_PROFILING : 0;
+    if (const auto s = xnn_create_runtime_v4(subgraph.get(), cache_.get(), workspace, pool, flags, &raw);
         s != xnn_status_success)
       return fail(Code::kUnsupported, "XNNPACK makes no runtime of the graph: {}", text(s));
     runtime_.reset(raw);
+    if (cache_)
+      if (const auto s = xnn_finalize_weights_cache(cache_.get(), xnn_weights_cache_finalization_kind_hard);
+          s != xnn_status_success)
+        return fail(Code::kInternal, "XNNPACK: weights cache: {}", text(s));
     return {};
   }
 
@@ -352,6 +382,32 @@ class XnnDelegate final : public Delegate {
       }
     }
     return {};
+  }
+
+  std::vector<std::pair<std::string, double>> profile() const override {
+    std::vector<std::pair<std::string, double>> out;
+    if (!profiled_ || empty_) return out;
+    // Names come one after another, each ended by a zero; times are microseconds.
+    const auto ask = [&](xnn_profile_info what, auto* data, size_t count) {
+      size_t needed = 0;
+      return xnn_get_runtime_profiling_info(runtime_.get(), what, count * sizeof(*data), data, &needed) ==
+             xnn_status_success;
+    };
+    size_t count = 0, length = 0;
+    if (!ask(xnn_profile_info_num_operators, &count, 1)) return out;
+    xnn_get_runtime_profiling_info(runtime_.get(), xnn_profile_info_operator_name, 0, nullptr, &length);
+    std::vector<char> names(length);
+    std::vector<uint64_t> microseconds(count);
+    if (!ask(xnn_profile_info_operator_name, names.data(), names.size()) ||
+        !ask(xnn_profile_info_operator_timing, microseconds.data(), count))
+      return out;
+    auto at = names.begin();
+    for (size_t i = 0; i < count && at != names.end(); ++i) {
+      const auto end = std::find(at, names.end(), '\0');
+      out.emplace_back(std::string(at, end), static_cast<double>(microseconds[i]) / 1000);
+      at = end == names.end() ? end : end + 1;
+    }
+    return out;
   }
 
  private:
@@ -463,19 +519,21 @@ class XnnDelegate final : public Delegate {
   std::optional<XnnShapes> shapes_;
   std::vector<External> externals_;
   std::vector<xnn_external_value> setup_;  // parallel to externals_
-  bool shaped_ = false;                    // the runtime has the shapes of externals_ and the addresses of setup_
-  bool empty_ = false;                     // nothing to compute at these shapes
+  bool profiled_ = false;
+  bool shaped_ = false;  // the runtime has the shapes of externals_ and the addresses of setup_
+  bool empty_ = false;   // nothing to compute at these shapes
+  Cache cache_;          // outlives the runtime, which reads from it
   Runtime runtime_;
 };
 
 class XnnState final : public BackendState {
  public:
-  XnnState(xnn_workspace_t workspace, pthreadpool* pool, Bytes file)
-      : workspace_(workspace), pool_(pool), file_(file) {}
+  XnnState(xnn_workspace_t workspace, pthreadpool* pool, Bytes file, bool profile)
+      : workspace_(workspace), pool_(pool), file_(file), profile_(profile) {}
   ~XnnState() override { xnn_release_workspace(workspace_); }
   Result<std::unique_ptr<Delegate>> load(Bytes payload, const NamedDataSource& named) override {
     auto d = std::make_unique<XnnDelegate>(file_);
-    EW_TRY(d->load(payload, named, workspace_, pool_));
+    EW_TRY(d->load(payload, named, workspace_, pool_, profile_));
     return d;
   }
 
@@ -483,18 +541,19 @@ class XnnState final : public BackendState {
   xnn_workspace_t workspace_;  // shared: delegates of a program run one after the other
   pthreadpool* pool_;
   Bytes file_;
+  bool profile_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<BackendState>> make_backend(std::string_view id, pthreadpool* pool, Bytes file) {
+Result<std::unique_ptr<BackendState>> make_backend(std::string_view id, pthreadpool* pool, Bytes file, bool profile) {
   if (id != "XnnpackBackend") return fail(Code::kUnsupported, "no backend '{}'", id);
   if (const auto s = xnn_initialize(nullptr); s != xnn_status_success)
     return fail(Code::kUnsupported, "XNNPACK does not run on this machine: {}", text(s));
   xnn_workspace_t workspace = nullptr;
   if (const auto s = xnn_create_workspace(&workspace); s != xnn_status_success)
     return fail(Code::kInternal, "XNNPACK: no workspace: {}", text(s));
-  return std::make_unique<XnnState>(workspace, pool, file);
+  return std::make_unique<XnnState>(workspace, pool, file, profile);
 }
 
 }  // namespace edgewright::runtime
