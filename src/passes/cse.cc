@@ -1,4 +1,6 @@
-// src/passes/cse.cc - cse: two nodes with the same op and the same arguments -> one.
+// src/passes/cse.cc - cse: two nodes with the same op and the same arguments -> one; two constants with the same elements -> one.
+#include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 #include "passes/pass_def.h"
@@ -33,10 +35,43 @@ bool same(const ir::Arg& a, const ir::Arg& b) {
   return !a.graph() && a == b;
 }
 
+// Elements are compared where that costs nothing; greater constants are equal where they are the same bytes of the file.
+constexpr size_t kCompared = 4096;
+
+bool same(const ir::Tensor& a, const ir::Tensor& b) {
+  if (a.dtype != b.dtype || a.sizes != b.sizes) return false;
+  if (a.data == b.data && a.strides == b.strides) return true;
+  return a.nbytes() <= kCompared && a.is_contiguous() && b.is_contiguous() &&
+         std::memcmp(a.data, b.data, a.nbytes()) == 0;
+}
+
+bool merge_constants(Graph& g) {
+  std::unordered_multimap<uint64_t, Value*> seen;
+  bool changed = false;
+  for (Value* v : g.constants()) {
+    const ir::Tensor& t = *v->data;
+    uint64_t h = static_cast<uint64_t>(t.dtype);
+    for (int64_t s : t.sizes) h = mix(h, static_cast<uint64_t>(s));
+    if (t.nbytes() <= kCompared && t.is_contiguous())
+      h = mix(h, std::hash<std::string_view>{}({reinterpret_cast<const char*>(t.data), t.nbytes()}));
+    else
+      h = mix(h, reinterpret_cast<uintptr_t>(t.data));
+    const auto [begin, end] = seen.equal_range(h);
+    const auto twin = std::find_if(begin, end, [&](const auto& s) { return same(*s.second->data, t); });
+    if (twin == end) {
+      seen.emplace(h, v);
+    } else if (!v->users.empty() || g.is_output(v)) {
+      g.replace_all_uses(v, twin->second);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 Result<bool> run(ir::Program& p) {
   Graph& g = *p.graph;
   std::unordered_multimap<uint64_t, Node*> seen;
-  bool changed = false;
+  bool changed = merge_constants(g);
   for (Node* n : g.snapshot()) {
     const ops::OpDef* d = ops::def(*n);
     if (!d || d->has_side_effect || d->functional || d->is_nondeterministic || n->num_results() == 0) continue;
@@ -63,6 +98,7 @@ Result<bool> run(ir::Program& p) {
 
 }  // namespace
 PassDef define_cse() {
-  return {.name = "cse", .run = run, .agreement = Agreement::kBitExact, .summary = "two equal nodes -> one"};
+  return {
+      .name = "cse", .run = run, .agreement = Agreement::kBitExact, .summary = "two equal nodes or constants -> one"};
 }
 }  // namespace edgewright::passes
