@@ -19,6 +19,7 @@ namespace {
 constexpr uint32_t kFlagTransposeWeights = 0x1;
 constexpr uint32_t kFlagTensorflowLegacyMode = 0x4;
 constexpr uint32_t kFlagAlignCorners = 0x8;
+constexpr uint32_t kFlagKeepDims = 0x40;  // else a reduction's or pooling's output may lose dims
 
 std::vector<uint32_t> u32s(const std::vector<int64_t>& v) { return {v.begin(), v.end()}; }
 
@@ -123,21 +124,23 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
   Result<void> max_pool2d(V x, V y, const Window& w, Clamp c) override {
     EW_TRY(Base::max_pool2d(x, y, w, c));
-    xnn::Node n{.kind = NodeKind::kMaxPooling2d, .inputs = {id_of(x)}, .outputs = {id_of(y)}};
+    xnn::Node n{.kind = NodeKind::kMaxPooling2d, .inputs = {id_of(x)}, .outputs = {id_of(y)}, .flags = kFlagKeepDims};
     n.conv = window(w);
     add(std::move(n), c);
     return {};
   }
   Result<void> avg_pool2d(V x, V y, const Window& w, Clamp c) override {
     EW_TRY(Base::avg_pool2d(x, y, w, c));
-    xnn::Node n{.kind = NodeKind::kAvgPooling2d, .inputs = {id_of(x)}, .outputs = {id_of(y)}};
+    xnn::Node n{.kind = NodeKind::kAvgPooling2d, .inputs = {id_of(x)}, .outputs = {id_of(y)}, .flags = kFlagKeepDims};
     n.conv = window(w);
     add(std::move(n), c);
     return {};
   }
   Result<void> global_avg_pool2d(V x, V y, Clamp c) override {
     EW_TRY(Base::global_avg_pool2d(x, y, c));
-    return node1(NodeKind::kGlobalAvgPooling2d, x, y, c);
+    add({.kind = NodeKind::kGlobalAvgPooling2d, .inputs = {id_of(x)}, .outputs = {id_of(y)}, .flags = kFlagKeepDims},
+        c);
+    return {};
   }
   Result<void> resize_bilinear2d(V x, V y, int64_t h, int64_t w, bool align_corners, bool half_pixel) override {
     EW_TRY(Base::resize_bilinear2d(x, y, h, w, align_corners, half_pixel));

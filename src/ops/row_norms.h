@@ -32,21 +32,17 @@ inline Result<void> lower_row_norm(XnnEmitter& e, const ir::Value* x, const ir::
   // Statistics keep the row dims and have 1 in place of each normalized one, so that they broadcast.
   TensorType one = full;
   for (size_t d = t.rows.size(); d < one.shape.size(); ++d) one.shape[d] = 1;
-  const auto mean_of = [&](const ir::Value* v) -> Result<const ir::Value*> {
-    const ir::Value* m = e.temporary(one);
-    EW_TRY(sum_trailing(e, v, m, t, static_cast<float>(1 / static_cast<double>(t.count))));
-    return m;
-  };
+  const auto mean_of = [&](const ir::Value* v, const ir::Value* m) { return sum_trailing(e, v, m, t, true); };
   const ir::Value* centred = x;
   if (centered) {
-    EW_ASSIGN(const ir::Value* mean, mean_of(x));
     const ir::Value* d = e.temporary(full);
-    EW_TRY(e.binary(XnnBinary::kSubtract, x, mean, d));
+    EW_TRY(deviations(e, x, d, one, mean_of));
     centred = d;
   }
   const ir::Value* squares = e.temporary(full);
   EW_TRY(e.unary(XnnUnary::kSquare, centred, squares));
-  EW_ASSIGN(const ir::Value* var, mean_of(squares));
+  const ir::Value* var = e.temporary(one);
+  EW_TRY(mean_of(squares, var));
   const ir::Value *shifted = e.temporary(one), *scale = e.temporary(one);
   EW_TRY(e.binary(XnnBinary::kAdd, var, static_cast<float>(eps), shifted));
   EW_TRY(e.unary(XnnUnary::kReciprocalSquareRoot, shifted, scale));

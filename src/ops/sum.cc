@@ -1,6 +1,6 @@
 // src/ops/sum.cc - aten.sum, aten.mean: over some or all dims.
 #include "ops/dense.h"
-#include "ops/trailing.h"
+#include "ops/xnn_sums.h"
 
 namespace edgewright::ops {
 namespace {
@@ -47,15 +47,12 @@ std::pair<DType, DType> mean_dtypes(const Call& c) {
   return {t, t};
 }
 
-// A sum over trailing dims is a product with a column of ones.
 Result<void> lower(const ir::Node& n, XnnEmitter& out, bool is_mean) {
   const Call c = Call::of(n);
   const FoldedDims dims = dims_of(c);
   if (c.dtype("dtype").value_or(DType::f32) != DType::f32 || c.failed())
     return fail(Code::kKeptOnHost, "the result is not f32");
-  EW_ASSIGN(const Trailing t, trailing_of(c.type(0).shape, dims.folded));
-  const double weight = is_mean ? 1 / static_cast<double>(t.count) : 1.0;
-  return sum_trailing(out, n.arg("self").value(), n.result(), t, static_cast<float>(weight));
+  return sum_over(out, n.arg("self").value(), n.result(), dims.folded, is_mean);
 }
 
 Result<std::vector<ir::Value*>> over_all(const ir::Node& n, Builder& b, const char* op) {

@@ -1,5 +1,6 @@
 // src/ops/var.cc - aten.var, std, var_mean, std_mean: the mean square deviation with a correction to the count.
 #include "ops/dense.h"
+#include "ops/xnn_sums.h"
 
 namespace edgewright::ops {
 namespace {
@@ -26,6 +27,48 @@ Fold fold(Kind kind, double correction) {
   });
 }
 
+// In two passes: the mean, then the mean of the squared deviations.
+Result<void> lower(const std::vector<Kind>& kinds, const ir::Node& n, XnnEmitter& e) {
+  const Call c = Call::of(n);
+  const FoldedDims dims = dims_of(c);
+  const double correction = correction_of(c);
+  const ir::Value* x = n.arg("self").value();
+  const TensorType full = *x->tensor();
+  if (c.failed()) return fail(Code::kKeptOnHost, "{}", *c.failed());
+  TensorType one = full;
+  double count = 1;
+  for (int64_t d : dims.folded) {
+    Dim& s = one.shape[static_cast<size_t>(d)];
+    if (!s.is_constant()) return fail(Code::kKeptOnHost, "a summed dim is known only at run time");
+    count *= static_cast<double>(s.value());
+    s = 1;
+  }
+  if (!(count > correction)) return fail(Code::kKeptOnHost, "no degree of freedom is left");
+  const ir::Value *deviation = e.temporary(full), *squares = e.temporary(full);
+  const auto mean_of = [&](const ir::Value* v, const ir::Value* m) { return sum_over(e, v, m, dims.folded, true); };
+  EW_TRY(deviations(e, x, deviation, one, mean_of));
+  EW_TRY(e.unary(XnnUnary::kSquare, deviation, squares));
+  for (size_t r = 0; r < kinds.size(); ++r) {
+    const ir::Value* y = n.result(r);
+    if (is_unused(n, r) && kinds.size() > 1) continue;
+    if (kinds[r] == Kind::kMean) {
+      EW_TRY(mean_of(x, y));
+      continue;
+    }
+    const auto next = [&](bool last) { return last ? y : e.temporary(*y->tensor()); };
+    const bool scaled = correction != 0, rooted = kinds[r] == Kind::kStd;
+    const ir::Value* at = next(!scaled && !rooted);
+    EW_TRY(sum_over(e, squares, at, dims.folded, true));
+    if (scaled) {
+      const ir::Value* z = next(!rooted);
+      EW_TRY(e.binary(XnnBinary::kMultiply, at, static_cast<float>(count / (count - correction)), z));
+      at = z;
+    }
+    if (rooted) EW_TRY(e.unary(XnnUnary::kSquareRoot, at, y));
+  }
+  return {};
+}
+
 OpDef definition(std::string schema, std::vector<Kind> kinds, std::string stock = "") {
   OpDef d;
   d.schema_text = std::move(schema);
@@ -46,7 +89,8 @@ OpDef definition(std::string schema, std::vector<Kind> kinds, std::string stock 
   };
   d.stock = std::move(stock);
   d.agreement = Agreement::kReassociated;
-  // In means, which XNNPACK may take: the count is known, the correction a constant.
+  d.lower = [kinds](const ir::Node& n, XnnEmitter& e) { return lower(kinds, n, e); };
+  // In means, for where neither XNNPACK nor the stock runtime has it: the count is known, the correction a constant.
   d.decompose = [kinds](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     const Call c = Call::of(n);
     const FoldedDims dims = dims_of(c);
@@ -57,14 +101,14 @@ OpDef definition(std::string schema, std::vector<Kind> kinds, std::string stock 
       if (!s.is_constant()) return std::vector<ir::Value*>{};
       count *= static_cast<double>(s.value());
     }
-    if (c.failed() || count <= correction || count < 1) return std::vector<ir::Value*>{};
+    if (c.failed()) return std::vector<ir::Value*>{};
     const ir::Arg axes = ir::Arg::ints(dims.folded);
     ir::Value* x = n.arg("self").value();
-    if (dims.folded.empty()) return std::vector<ir::Value*>{};
     ir::Value* mean = b("aten.mean.dim", {x, axes, true});
     ir::Value* deviation = b("aten.sub.Tensor", {x, mean});
     ir::Value* var = b("aten.mean.dim", {b("aten.mul.Tensor", {deviation, deviation}), axes, dims.keepdim});
-    if (correction != 0) var = b("aten.mul.Scalar", {var, count / (count - correction)});
+    // Without a degree of freedom left, the factor is infinite: no deviation gives NaN.
+    if (correction != 0) var = b("aten.mul.Scalar", {var, count / std::max(0.0, count - correction)});
     std::vector<ir::Value*> out;
     for (Kind k : kinds) {
       if (k == Kind::kMean)

@@ -82,15 +82,31 @@ class Linears(nn.Module):
         return self.l(x), self.l(x.transpose(0, 1)), F.linear(x, (self.w.t() + 1).t() @ self.w.t()), torch.addmm(self.b, x, self.w @ self.w.t(), beta=0.5, alpha=2)
 
 
+class Norms(nn.Module):
+    """Every norm, means and variances over dims at the end, in the middle and apart, of numbers far from zero."""
+
+    def __init__(self):
+        super().__init__()
+        self.g, self.i, self.l = nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True), nn.LayerNorm([4, 24, 12])
+
+    def forward(self, x):
+        return (self.g(x), self.i(x), self.l(x), F.layer_norm(x, (12,)), F.rms_norm(x, (12,)), x.mean((1, 2), keepdim=True), x.sum(2), x.mean((0, 2)),
+                x.sum((1, 3), keepdim=True), x.mean(), x.var((1, 2)), x.std((0, 3)), *torch.var_mean(x, (2, 3), correction=0, keepdim=True), x.std(0), x.norm(dim=1))
+
+
 def flat(v):
     return {str(i): t.detach().contiguous().clone() for i, t in enumerate(torch.utils._pytree.tree_flatten(v)[0])}
 
 
-def make(name, module, *inputs, dynamic=None):
+# `exact`: PyTorch's outputs in double precision, rounded once, where its own single ones are no better than what is to be tested.
+def make(name, module, *inputs, dynamic=None, exact=False):
     module.eval()
     with torch.no_grad():
         program = torch.export.export(module, inputs, dynamic_shapes=dynamic, strict=False)
-        outputs = copy.deepcopy(module)(*inputs)  # the program shares the module's buffers
+        eager = copy.deepcopy(module)  # the program shares the module's buffers
+        outputs = eager(*inputs)
+        if exact:
+            outputs = tuple(y.float() for y in eager.double()(*(x.double() for x in inputs)))
     for node in program.graph.nodes:  # no path of a machine in a committed file
         node.meta.pop("stack_trace", None)
     d = OUT / name
@@ -113,4 +129,5 @@ make("counter", Counter(), torch.randn(4, 3))
 make("aliases", Aliases(), torch.randn(4, 4))
 make("linears", Linears(), torch.randn(6, 6))
 make("dynamic", nn.Sequential(nn.Linear(5, 4), nn.Softplus()), torch.randn(3, 5), dynamic=({0: torch.export.Dim("n", min=2, max=9)},))
+make("norms", Norms(), torch.randn(1, 4, 24, 12) + 500, exact=True)
 (OUT / "torch.txt").write_text(torch.__version__ + "\n")
