@@ -193,21 +193,18 @@ double Dequantizing::operator()(int64_t x, double s, double z) const {
   return cast_f(out, arithmetic(product, cast_f(product, d) * s));
 }
 
+Bounded Dequantizing::element(int64_t x, Bounded s, Bounded z) const {
+  const double v = (*this)(x, s.v, z.v), size = std::fabs(static_cast<double>(x) - z.v);
+  const double round = is_float(difference) ? Bounded::u * size : 0;
+  return Bounded::rounded(v, size * s.e + (std::fabs(s.v) + s.e) * (z.e + round) + Bounded::u * std::fabs(v));
+}
+
 Point dequantizing_point(Dequantizing d, int input) {
   return float_point([d = std::move(d), input](const auto& in, Index at) {
     using R = typename std::decay_t<decltype(in)>::F;
     const int64_t k = d.blocks(at), x = in.i(input, at);
     const R s = d.scale.get(in, k), z = d.zero_point.is_none ? R(0.0) : d.zero_point.get(in, k);
-    const double v = d(x, num::value(s), num::value(z));
-    if constexpr (std::is_same_v<R, Bounded>) {
-      // The integers are exact; scale and zero point may carry errors of their own.
-      const double size = std::fabs(static_cast<double>(x) - z.v);
-      const double round = is_float(d.difference) ? Bounded::u * size : 0;
-      const double error = size * s.e + (std::fabs(s.v) + s.e) * (z.e + round);
-      return Bounded::rounded(v, error + Bounded::u * std::fabs(v));
-    } else {
-      return v;
-    }
+    return d.element(x, s, z);
   });
 }
 

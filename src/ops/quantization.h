@@ -109,6 +109,9 @@ struct Dequantizing {
   DType out = DType::f32;
 
   double operator()(int64_t x, double s, double z) const;
+  // The same with the error that scale and zero point bring along; the integer is exact.
+  double element(int64_t x, double s, double z) const { return (*this)(x, s, z); }
+  Bounded element(int64_t x, Bounded s, Bounded z) const;
 };
 Point dequantizing_point(Dequantizing d, int input = 0);
 void dequantizing_whole(const Dequantizing& d, std::span<const ir::Tensor> in, ir::Tensor& out);

@@ -2,8 +2,10 @@
 
 import math
 
+import executorch.exir.passes._quant_patterns_and_replacements  # noqa: F401 - registers quantized_decomposed.embedding_*
 import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401 - registers quantized_decomposed
+import torchao.quantization.quant_primitives  # noqa: F401 - registers torchao
 
 from vectors import b8, bf16, draw, f16, f32, f64, i8, i16, i32, i64, op, special, u8  # noqa: F401
 
@@ -141,3 +143,125 @@ def _(v):
     for x in [rows, draw(3, 4), draw(2, 5, dtype=bf16), draw(2, 5, dtype=f16)]:
         # The exporter's dtypes, not those of the results in eager mode.
         v.case(Q + "choose_qparams_per_token", x, i8, tol=EXACT, cast=(f64, i64))
+
+
+@op("quantize_per_token")
+def _(v):
+    name = Q + "quantize_per_token"
+    edges = EDGES.nan_to_num(nan=math.nan).expand(8, -1).contiguous()
+    for t in (f32, f64):  # what choose_qparams_per_token gives
+        scales = ODD_SCALES.to(t).view(8, 1)
+        v.case(name, edges, scales, torch.arange(-4, 4).view(8, 1), -128, 127, i8)
+        v.case(name, TIES.expand(8, -1).contiguous(), scales, torch.arange(-4, 4, dtype=f32).view(8, 1), -128, 127, i8)
+    v.case(name, draw(2, 3, 5, lo=-9, hi=9), draw(2, 3, 1, lo=0.01, hi=0.1), draw(2, 3, 1, dtype=i64), -128, 127, i8)
+    v.case(name, draw(3, 5, lo=-9, hi=9, dtype=f16), draw(3, 1, lo=0.01, hi=0.1), draw(3, 1, dtype=i32), -128, 127, i8)
+    v.case(name, draw(3, 5, lo=-9, hi=9, dtype=bf16), draw(3, 1, lo=0.01, hi=0.1, dtype=bf16), draw(3, 1, dtype=i64), -8, 7, i8)
+    v.case(name, draw(4, lo=-9, hi=9), draw(1, lo=0.01, hi=0.1), draw(1, dtype=i64), 0, 255, u8)
+    v.case(name, draw(3, 3), draw(3, lo=0.01, hi=0.1), draw(3, dtype=i64), -128, 127, i8)  # broadcasts over the rows
+    v.rejects(name, draw(3, 5), draw(2, 1), draw(2, 1, dtype=i64), -128, 127, i8)
+    v.rejects(name, draw(3, 5), draw(3, 1), draw(3, 1, dtype=i64), -128, 128, i8)
+    name = Q + "dequantize_per_token"
+    x = special(i8).expand(8, -1).contiguous()
+    for t in (f32, f64, f16, bf16):
+        v.case(name, x, ODD_SCALES.to(t).view(8, 1), torch.arange(-4, 4).view(8, 1), -128, 127, i8, f32, tol=EXACT)
+        v.case(name, x, ODD_SCALES.view(8, 1), torch.arange(-4, 4, dtype=t).view(8, 1), -128, 127, i8, t, tol=EXACT)
+    v.case(name, draw(2, 3, 5, dtype=u8), draw(2, 3, 1, lo=0.01, hi=0.1), draw(2, 3, 1, dtype=i32), 0, 255, u8, f32, tol=EXACT)
+
+
+@op("quantize_per_channel_group")
+def _(v):
+    name = Q + "quantize_per_channel_group"
+    edges = EDGES[~EDGES.isnan()][:16].expand(2, -1).contiguous()  # PyTorch refuses NaN
+    v.case(name, edges, ODD_SCALES.view(2, 4), torch.arange(-4, 4).view(2, 4), -8, 7, i8, 4)
+    v.case(name, draw(3, 8, lo=-9, hi=9), draw(3, 2, lo=0.01, hi=0.1), draw(3, 2, dtype=i32), -128, 127, i8, 4)
+    v.case(name, draw(3, 8, lo=-9, hi=9, dtype=f16), draw(3, 1, lo=0.01, hi=0.1, dtype=f16), draw(3, 1, dtype=f16), -128, 127, i8, 128)
+    v.case(name, draw(3, 8, lo=-9, hi=9, dtype=bf16), draw(3, 2, lo=0.01, hi=0.1, dtype=bf16), draw(3, 2, dtype=bf16), 0, 15, u8, 4)
+    v.rejects(name, draw(3, 8), draw(3, 3), draw(3, 3, dtype=i64), -8, 7, i8, 3)
+    v.rejects(name, draw(3, 8), draw(3, 8), draw(3, 8, dtype=i64), -8, 7, i8, 1)
+    v.rejects(name, draw(8), draw(2), draw(2, dtype=i64), -8, 7, i8, 4)
+    name = Q + "dequantize_per_channel_group"
+    x = special(i8)[:4].repeat(2, 4)
+    v.case(name, x, ODD_SCALES.view(2, 4), torch.arange(-4, 4).view(2, 4), -128, 127, i8, 4, f32, tol=EXACT)
+    v.case(name, x, ODD_SCALES.view(2, 4), None, -128, 127, i8, 4, f32, tol=EXACT)
+    v.case(name, x, ODD_SCALES.view(2, 4).half(), torch.arange(-4, 4).view(2, 4).half(), -128, 127, i8, 4, f16, tol=EXACT)
+    v.case(name, x, draw(2, 1, lo=0.01, hi=0.1), draw(2, 1, dtype=i32), -128, 127, i8, 128, bf16, tol=EXACT)
+    v.rejects(name, x, draw(2, 3), None, -128, 127, i8, 4, f32)
+
+
+@op("quantize_affine")
+def _(v):
+    name = "torchao.quantize_affine"
+    for t in (f32, f16, bf16):
+        x = torch.cat([EDGES, EDGES[:8]]).to(t).expand(2, -1).contiguous()
+        for s in (f32, t, f64):
+            v.case(name, x, [1, 8], ODD_SCALES.to(s).view(2, 4), torch.arange(-4, 4, dtype=i8).view(2, 4), i8, -128, 127)
+        v.case(name, x, [1, 8], ODD_SCALES.view(2, 4), torch.arange(-4, 4, dtype=f32).view(2, 4), i8, -8, 7)
+    v.case(name, draw(2, 3, 4, lo=-9, hi=9), [1, 1, 4], draw(2, 3, lo=0.01, hi=0.1), draw(2, 3, dtype=i8), i8, -128, 127)
+    v.case(name, draw(4, 6, lo=-9, hi=9), [2, 3], draw(4, lo=0.01, hi=0.1), draw(4, dtype=i64), i8, -128, 127)
+    v.case(name, draw(4, 6, lo=-9, hi=9), [2, 3], draw(2, 2, lo=0.01, hi=0.1), draw(2, 2, dtype=i64), u8)
+    v.case(name, draw(4, 6, lo=-9, hi=9), [4, 6], draw(1, lo=0.01, hi=0.1), draw(1, dtype=i64), torch.int16)
+    v.case(name, draw(4, 6, lo=-9, hi=9), [4, 1], draw(6, lo=0.01, hi=0.1), draw(6, dtype=i64), i32)
+    v.case(name, draw(2, 3, lo=-9, hi=9), [1, 1], draw(2, 3, lo=0.01, hi=0.1), draw(2, 3, dtype=i64), i8)
+    v.case(name, draw(), [], draw(lo=0.01, hi=0.1), draw(dtype=i64), i8)
+    v.rejects(name, draw(4, 6), [2, 4], draw(4), draw(4, dtype=i64), i8)
+    v.rejects(name, draw(4, 6), [2], draw(4), draw(4, dtype=i64), i8)
+    v.rejects(name, draw(4, 6), [2, 3], draw(3), draw(3, dtype=i64), i8)
+    v.rejects(name, draw(4, 6), [2, 3], draw(4), draw(4, dtype=i64), i8, -129, 127)
+    v.rejects(name, draw(4, 6), [2, 3], draw(4), None, i8)
+    name = "torchao.dequantize_affine"
+    x = special(i8)[:4].repeat(2, 4)
+    for out in (f32, f16, bf16):
+        for s in (f32, out, f64):
+            v.case(name, x, [1, 4], ODD_SCALES.to(s).view(2, 4), torch.arange(-4, 4, dtype=i8).view(2, 4), i8, -128, 127, output_dtype=out, tol=EXACT)
+        v.case(name, x, [1, 4], ODD_SCALES.view(2, 4), None, i8, -8, 7, output_dtype=out, tol=EXACT)
+        v.case(name, x.int() * 99999, [2, 16], ODD_SCALES[:1], torch.tensor([77777]), i32, output_dtype=out, tol=EXACT)
+    v.case(name, draw(4, 6, dtype=u8), [2, 3], draw(4, lo=0.01, hi=0.1), draw(4, dtype=i64), u8, 0, 15, tol=EXACT)
+    v.case(name, draw(4, 2, 3, dtype=u8), [1, 2, 3], draw(4, lo=0.01, hi=0.1), draw(4, dtype=f32), u8, tol=EXACT)
+    v.rejects(name, draw(4, 6, dtype=u8), [2, 3], draw(4), draw(4, dtype=i64), i8)
+    v.rejects(name, draw(4, 6, dtype=i8), [2, 3], draw(4), draw(4, dtype=i64), i8, output_dtype=f64)
+    name = "torchao.choose_qparams_affine"
+    rows = torch.tensor([[-1.0, 2.0], [1.0, 2.0], [-2.0, -1.0], [0.0, -0.0], [3e38, -3e38], [1e-30, -2e-30], [math.inf, 1.0], [-math.inf, math.inf], [math.nan, 1.0]])
+    for mapping in ("ASYMMETRIC", "SYMMETRIC", "SYMMETRIC_NO_CLIPPING_ERR"):
+        zero = dict(zero_point_dtype=i32)
+        for t in (f32, f16, bf16):
+            v.case(name, rows.to(t), mapping, [1, 2], i8, -128, 127, 1.1920928955078125e-07, tol=EXACT, **zero)
+            v.case(name, rows.to(t), mapping, [1, 2], i8, -8, 7, tol=EXACT, **zero)
+            v.case(name, draw(2, 3, 8, dtype=t), mapping, [1, 1, 4], i8, -128, 127, 1e-5, scale_dtype=f32, zero_point_dtype=i8, tol=EXACT)
+        v.case(name, draw(4, 6), mapping, [2, 3], i8, tol=EXACT, **zero)
+        v.case(name, draw(4, 6), mapping, [2, 3], u8, keepdim=True, tol=EXACT, **zero)
+        v.case(name, draw(4, 6), mapping, [4, 6], torch.int16, tol=EXACT, **zero)
+        v.case(name, draw(4, 6), mapping, [4, 6], i8, keepdim=True, tol=EXACT, **zero)
+        v.case(name, draw(4, 1), mapping, [1, 1], i8, tol=EXACT, **zero)
+        v.case(name, draw(4, 6), mapping, [1, 6], i8, zero_point_dtype=f32, scale_dtype=f64, tol=EXACT)
+        v.case(name, draw(1, 520, seed=4), mapping, [1, 520], i8, tol=EXACT, **zero) if mapping == "ASYMMETRIC" else None
+    v.case(name, draw(4, 6), "ASYMMETRIC", [1, 6], i8, tol=EXACT)
+    v.case(name, draw(4, 6, dtype=f16), "SYMMETRIC", [1, 6], i8, tol=EXACT)
+    v.rejects(name, draw(4, 6), "ASYMMETRIC", [1, 4], i8)
+    v.rejects(name, draw(4, 6), "NONE", [1, 6], i8)
+
+
+@op("embedding_byte")
+def _(v):
+    rows = torch.randint(0, 256, (4, 4), generator=torch.Generator().manual_seed(3)).to(u8)
+    for bits, name in ((8, "embedding_byte"), (4, "embedding_4bit"), (2, "embedding_2bit")):
+        lo, hi = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        for t in (f32, f16, bf16):
+            scales, zeros = draw(4, 2, lo=0.01, hi=0.1, dtype=t), draw(4, 2, dtype=t)
+            v.case(Q + name, rows, scales, zeros, lo, hi, torch.tensor([3, 0]), tol=EXACT)
+            v.case(Q + name + ".dtype", rows, scales, zeros, lo, hi, torch.tensor(1), dtype=f16 if t == f32 else f32, tol=EXACT)
+        for index in (torch.tensor([[2, 2]], dtype=i32), torch.empty(0, dtype=i64)):
+            v.case(Q + name, rows, draw(4, lo=0.01, hi=0.1), None, lo, hi, index, tol=EXACT)
+        v.rejects(Q + name, rows, draw(3, 2), None, lo, hi, torch.tensor([0]))
+        v.rejects(Q + name, rows.int(), draw(4, 2), None, lo, hi, torch.tensor([0]))
+        v.rejects(Q + name, rows, draw(4, 2), draw(4, 2, dtype=i64), lo, hi, torch.tensor([0]))
+    v.case(Q + "embedding_byte", rows.view(i8), draw(4, 2, lo=0.01, hi=0.1), None, -128, 127, torch.tensor([3, 0, 1]), tol=EXACT)
+    v.case(Q + "embedding_byte", rows.view(i8), ODD_SCALES.view(4, 2), draw(4, 2), -128, 127, torch.tensor([3, 0, 1, 2]), tol=EXACT)
+    v.rejects(Q + "embedding_4bit", rows, draw(4, 2), None, 0, 15, torch.tensor([0]))
+
+
+@op("convert_element_type")
+def _(v):
+    for t in (f16, bf16, i8, f64):
+        v.case(Q + "convert_element_type.no_fuse", draw(2, 3), t)
+        v.case("prims.convert_element_type", draw(2, 3), t)
+    v.case(Q + "convert_element_type.no_fuse", draw(3), f32)
