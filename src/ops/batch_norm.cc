@@ -135,9 +135,35 @@ Result<void> whole(const Form& f, const Call& c, std::span<const ir::Tensor> in,
 
 ir::Value* empty(Builder& b, DType t) { return b.constant(ir::Tensor::empty(t, {0}), "empty"); }
 
+// By the batch's own statistics. The mean is taken off twice, as in ops/trailing.h.
+Result<std::vector<ir::Value*>> decompose_of_batch(const Form& f, const ir::Node& n, Builder& b) {
+  ir::Value* x = n.arg("input").value();
+  const size_t rank = x->tensor()->rank();
+  std::vector<int64_t> axes{0}, channels(rank, 1);
+  for (size_t d = 2; d < rank; ++d) axes.push_back(static_cast<int64_t>(d));
+  channels[1] = -1;
+  const auto mean_of = [&](ir::Value* v) { return b("aten.mean.dim", {v, ir::Arg::ints(axes), true}); };
+  const auto row = [&](ir::Value* v) { return b("aten.view", {v, ir::Arg::ints({-1})}); };
+  ir::Value* mean = mean_of(x);
+  ir::Value* rough = b("aten.sub.Tensor", {x, mean});
+  ir::Value* deviation = b("aten.sub.Tensor", {rough, mean_of(rough)});
+  ir::Value* var = mean_of(b("aten.mul.Tensor", {deviation, deviation}));
+  ir::Value* inverse = b("aten.rsqrt", {b("aten.add.Scalar", {var, n.arg(f.eps)})});
+  ir::Value* y = b("aten.mul.Tensor", {deviation, inverse});
+  for (const char* param : {"weight", "bias"})
+    if (ir::Value* v = n.arg(param).value())
+      y = b(param[0] == 'w' ? "aten.mul.Tensor" : "aten.add.Tensor", {y, b("aten.view", {v, ir::Arg::ints(channels)})});
+  if (b.failed()) return b.done({});
+  if (*y->tensor() != *n.result()->tensor()) y = b("aten.to.dtype", {y, n.result()->tensor()->dtype});
+  std::vector<ir::Value*> out{y, row(mean), row(inverse)};
+  for (size_t r = 1; r < f.results && !b.failed(); ++r)
+    if (*out[r]->tensor() != *n.result(r)->tensor()) return std::vector<ir::Value*>{};  // statistics of another dtype
+  return b.done(out);
+}
+
 // x * scale + shift with both folded per channel: two nodes once the constants are folded.
 Result<std::vector<ir::Value*>> decompose(const Form& f, const ir::Node& n, Builder& b) {
-  if (f.of_batch) return std::vector<ir::Value*>{};
+  if (f.of_batch) return decompose_of_batch(f, n, b);
   ir::Value *x = n.arg("input").value(), *w = n.arg("weight").value(), *bias = n.arg("bias").value(),
             *mean = n.arg("running_mean").value();
   ir::Value* scale = b("aten.rsqrt", {b("aten.add.Scalar", {n.arg("running_var"), n.arg(f.eps)})});

@@ -145,6 +145,34 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, size_t 
   return b.done({y});
 }
 
+// Over three dims: the sum, over the kernel's depth, of convolutions of the planes that this depth meets.
+Result<std::vector<ir::Value*>> in_planes(const ir::Node& n, Builder& b) {
+  const Call c = Call::of(n);
+  const Conv v = read(c, 0, false);
+  const Shape &s = c.tensor("input").shape, &ws = c.tensor("weight").shape, &to = n.result()->tensor()->shape;
+  if (c.failed() || v.spatial != 3 || v.transposed || !ir::is_static(s) || !ir::is_static(ws) ||
+      c.tensor("input").dtype != DType::f32)
+    return std::vector<ir::Value*>{};
+  const int64_t depth = ws[2].value(), out_depth = to[2].value();
+  ir::Value* x = n.arg("input").value();
+  if (v.before[0] > 0) x = b("aten.constant_pad_nd", {x, ir::Arg::ints({0, 0, 0, 0, v.before[0], v.before[0]}), 0});
+  x = b("aten.permute", {x, ir::Arg::ints({0, 2, 1, 3, 4})});
+  const auto last2 = [](const std::vector<int64_t>& a) { return ir::Arg::ints({a[1], a[2]}); };
+  ir::Value* sum = nullptr;
+  for (int64_t k = 0; k < depth; ++k) {
+    const int64_t start = k * v.dilation[0];
+    ir::Value* planes = b("aten.slice.Tensor", {x, 1, start, start + (out_depth - 1) * v.stride[0] + 1, v.stride[0]});
+    planes =
+        b("aten.view", {planes, ir::Arg::ints({s[0].value() * out_depth, s[1].value(), s[3].value(), s[4].value()})});
+    ir::Value* y = b("aten.convolution",
+                     {planes, b("aten.select.int", {n.arg("weight"), 2, k}), sum ? ir::Arg() : n.arg("bias"),
+                      last2(v.stride), last2(v.before), last2(v.dilation), false, ir::Arg::ints({0, 0}), v.groups});
+    sum = sum ? b("aten.add.Tensor", {sum, y}) : y;
+  }
+  sum = b("aten.view", {sum, ir::Arg::ints({to[0].value(), out_depth, to[1].value(), to[3].value(), to[4].value()})});
+  return b.done({b("aten.permute", {sum, ir::Arg::ints({0, 2, 1, 3, 4})})});
+}
+
 OpDef definition(std::string schema, size_t spatial, bool transposed) {
   OpDef d;
   d.schema_text = std::move(schema);
@@ -164,6 +192,7 @@ OpDef definition(std::string schema, size_t spatial, bool transposed) {
       return n.result()->tensor()->rank() > 4 ? std::string("the stock kernel convolves over one or two dims")
                                               : std::string();
     };
+    d.decompose = in_planes;
   } else {
     d.decompose = [=](const ir::Node& n, Builder& b) { return decompose(n, b, spatial, transposed); };
   }

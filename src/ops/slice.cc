@@ -29,13 +29,49 @@ Result<ir::Value*> back(const ir::Node& n, size_t, ir::Value* base, ir::Value* w
   args.insert(args.end(), n.args().begin() + 1, n.args().end());
   return one(b, b("aten.slice_scatter", std::move(args)));
 }
+// A slice with a step, which XNNPACK's payload has not: what it covers, as rows of `step` elements, of which the first are taken.
+Result<void> stepped(XnnEmitter& out, const ir::Node& n, const Call& c, int64_t dim, const SliceRange& r) {
+  const auto d = static_cast<size_t>(dim);
+  const ir::Value* x = self_of(n);
+  Shape s = shape_of(x);
+  if (!is_static(s) || !r.start.is_constant() || !r.length.is_constant() || !c.dim("step").is_constant())
+    return fail(Code::kKeptOnHost, "a strided slice of a size known only at run time");
+  const int64_t step = c.dim("step").value(), rows = r.length.value(), start = r.start.value();
+  const int64_t size = s[d].value(), covered = rows * step;
+  if (rows == 0) return fail(Code::kKeptOnHost, "the result is empty");
+  const auto next = [&](const Shape& to) { return out.temporary({DType::f32, to}); };
+  const auto sizes_of = [&](size_t at, int64_t v) {
+    std::vector<int64_t> z(s.size(), 0);
+    z[at] = v;
+    return z;
+  };
+  if (start + covered > size) {  // the last row is not whole
+    s[d] = start + covered;
+    const ir::Value* y = next(s);
+    EW_TRY(out.static_constant_pad(x, y, sizes_of(d, 0), sizes_of(d, start + covered - size), 0));
+    x = y;
+  }
+  if (start > 0 || start + covered < s[d].value()) {
+    s[d] = covered;
+    const ir::Value* y = next(s);
+    EW_TRY(emit_slice(out, x, y, dim, start, covered));
+    x = y;
+  }
+  s[d] = rows;
+  s.insert(s.begin() + dim + 1, step);
+  const ir::Value* split = next(s);
+  EW_TRY(out.static_reshape(x, split, s));
+  s[d + 1] = 1;
+  const ir::Value* firsts = next(s);
+  EW_TRY(emit_slice(out, split, firsts, dim + 1, 0, 1));
+  return out.static_reshape(firsts, n.result(), shape_of(n.result()));
+}
 Result<void> lower(const ir::Node& n, XnnEmitter& out) {
   const Call c = Call::of(n);
   const Shape& s = shape_of(self_of(n));
   const int64_t dim = c.axis("dim", rank_of(self_of(n)));
   const SliceRange r = range_of(c, s, dim);
-  if (!(c.dim("step") == Dim(1)) && !(r.length == Dim(1)))
-    return fail(Code::kKeptOnHost, "XNNPACK's payload has no strided slice (step {})", c.dim("step").str());
+  if (!(c.dim("step") == Dim(1)) && !(r.length == Dim(1))) return stepped(out, n, c, dim, r);
   return emit_slice(out, self_of(n), n.result(), dim, r.start, r.length);
 }
 

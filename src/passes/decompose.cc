@@ -1,4 +1,5 @@
-// src/passes/decompose.cc - decompose: an op that nothing runs -> simpler ops, as its definition says.
+// src/passes/decompose.cc - decompose: an op that nothing runs, or only the host while XNNPACK runs all its parts -> simpler ops,
+// as its definition says.
 #include "ops/xnn_support.h"
 #include "passes/pass_def.h"
 
@@ -9,10 +10,14 @@ Match expand(Node& n, Rewriter& rw) {
   const ops::OpDef* d = ops::def(n);
   if (!d || !d->decompose) return no_match();
   if (d->lower && ops::xnn_takes(n)) return no_match();
-  if (!d->stock.empty() && !d->lower) return no_match();
+  // The host could run it: only XNNPACK is better.
+  const bool optional = !d->stock.empty() && !d->lower && !(d->stock_limit && !d->stock_limit(n).empty());
   auto r = d->decompose(n, rw.builder());
   if (!r) return {false, "its decomposition fails", std::move(r.error())};
   if (r->empty()) return no_match();
+  if (optional)
+    for (const Node* part : rw.new_nodes())
+      if (!ops::xnn_takes(*part)) return no_match();
   if (d->agreement == Agreement::kApproximate) rw.promise(Agreement::kApproximate);  // its parts are another formula
   return rw.replace(std::move(*r));
 }
@@ -22,6 +27,6 @@ PassDef define_decompose() {
   return {.name = "decompose",
           .rewrite = expand,
           .agreement = Agreement::kReassociated,
-          .summary = "an op that nothing runs -> simpler ops"};
+          .summary = "an op that XNNPACK does not run, but its parts, or that nothing runs -> simpler ops"};
 }
 }  // namespace edgewright::passes

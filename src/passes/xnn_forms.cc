@@ -3,6 +3,7 @@
 // them together, where they cancel).
 //   convolution(x, w)        -> permute(xnn.conv2d(permute(x, NHWC), permute(w, OHWI)), NCHW); grouped, depthwise, transposed, 1-d
 //   max_pool2d, avg_pool2d, mean over (2,3), upsample_bilinear2d -> the same around their NHWC nodes
+//   upsample_nearest2d by whole factors -> permute(view(expand(view(permute(x)))))
 //   linear(x, w, b), mm, addmm with a constant weight -> xnn.fully_connected, with transposed_weight for mm and addmm
 //   linear, matmul of two computed values -> batch matmul
 //   softmax over another dim -> permute(softmax(permute(x), -1))
@@ -145,7 +146,8 @@ Match avg_pool(Node& n, Rewriter& rw) {
   const ir::Arg s = n.arg("stride");
   const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : ints(n, "stride", 2);
   if (!kernel || !padding || !stride) return no_match("an argument is known only at run time");
-  if (!n.arg("divisor_override").is_none()) return no_match("divisor_override");
+  const ir::Arg divisor = n.arg("divisor_override");
+  if (!divisor.is_none() && !divisor.i()) return no_match("an argument is known only at run time");
   const bool include = n.arg("count_include_pad").b() && *n.arg("count_include_pad").b();
   const bool padded = (*padding)[0] || (*padding)[1];
   const bool unbatched = xs->size() == 3;
@@ -160,19 +162,35 @@ Match avg_pool(Node& n, Rewriter& rw) {
   for (size_t i : {0, 1}) {
     const int64_t far = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], 1);
     pad4[i] = (*padding)[i];
-    // Where padding counts, a window may reach over it but not over what only ceil_mode added.
-    if (include && far > (*padding)[i])
-      return no_match("ceil_mode adds a row or column that count_include_pad does not count");
     pad4[2 + i] = far;
   }
-  if (include && padded) {
-    nhwc = rw("aten.constant_pad_nd", {nhwc, ir::Arg::ints({0, 0, pad4[1], pad4[3], pad4[0], pad4[2]}), 0.0});
-    pad4 = {0, 0, 0, 0};
-  }
+  // XNNPACK divides by the number of elements in the window. PyTorch's divisor, where it is another, comes in by their ratio.
+  bool plain = divisor.is_none();
+  std::array<std::vector<double>, 2> valid, counted;  // per output, along each dim
+  for (size_t i : {0, 1})
+    for (int64_t o = 0; o < ysz[2 + i]; ++o) {
+      const int64_t size = xsz[2 + i], from = o * (*stride)[i] - (*padding)[i], to = from + (*kernel)[i];
+      valid[i].push_back(static_cast<double>(std::min(to, size) - std::max<int64_t>(from, 0)));
+      counted[i].push_back(include ? static_cast<double>(std::min(to, size + (*padding)[i]) - from) : valid[i].back());
+      plain = plain && (valid[i].back() == counted[i].back());
+      if (valid[i].back() < 1) return no_match("a window without an element");
+    }
   Value* y = rw("xnn.avg_pool2d", {nhwc, ir::Arg::ints(*kernel), ir::Arg::ints(*stride), ir::Arg::ints(pad4)});
   if (!y) return rw.replace(y);
+  std::string reason;
+  if (!ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
+  if (!plain) {
+    ir::Tensor ratio = ir::Tensor::empty(DType::f32, {1, ysz[2], ysz[3], 1});
+    for (int64_t h = 0; h < ysz[2]; ++h)
+      for (int64_t w = 0; w < ysz[3]; ++w) {
+        const auto of = [&](const auto& a) { return a[0][static_cast<size_t>(h)] * a[1][static_cast<size_t>(w)]; };
+        const double d = divisor.i() ? static_cast<double>(*divisor.i()) : of(counted);
+        ir::store_f(DType::f32, ratio.mutable_data(), h * ysz[3] + w, of(valid) / d);
+      }
+    y = rw("aten.mul.Tensor", {y, rw.constant(std::move(ratio), "valid_over_divisor")});
+  }
   Value* nchw = rw.permute(y, kToNchw);
-  return if_taken(rw, y, unbatched ? rw.view(nchw, *ys) : nchw);
+  return rw.replace(unbatched ? rw.view(nchw, *ys) : nchw);
 }
 
 Match mean(Node& n, Rewriter& rw) {
@@ -220,6 +238,31 @@ Match upsample(Node& n, Rewriter& rw) {
   }
   Value* y = rw("xnn.resize_bilinear2d", {rw.permute(x, kToNhwc), (*ys)[2], (*ys)[3], *align.b(), !*align.b()});
   return if_taken(rw, y, y ? rw.permute(y, kToNchw) : y);
+}
+
+// Whole repeats: one row and column more per element, then views together.
+Match nearest(Node& n, Rewriter& rw) {
+  Value* x = n.inputs()[0];
+  const auto xs = sizes_of(x), ys = sizes_of(n.result());
+  if (!xs || !ys || !is_f32(x) || xs->size() != 4) return no_match("it is not a statically shaped f32 resize");
+  const int64_t h = (*xs)[2], w = (*xs)[3], c = (*xs)[1], rows = (*ys)[2] / h, columns = (*ys)[3] / w;
+  if (rows * h != (*ys)[2] || columns * w != (*ys)[3]) return no_match("a scale that is not a whole number");
+  for (const char* param : {"scale_factors", "scales_h", "scales_w"}) {
+    const int k = n.op().schema.index_of(param);
+    if (k < 0) continue;
+    const ir::Arg a = n.args()[static_cast<size_t>(k)];
+    const auto whole = [](const ir::Arg& f) { return f.is_none() || (f.f() && *f.f() == std::floor(*f.f())); };
+    if (a.list() ? !std::all_of(a.list()->begin(), a.list()->end(), whole) : !whole(a))
+      return no_match("a scale factor that is not a whole number");
+  }
+  const int64_t b = (*xs)[0];
+  Value* y = rw.permute(x, kToNhwc);
+  y = rw.view(y, {b, h, 1, w, 1, c});
+  y = rw("aten.expand", {y, ir::Arg::ints({b, h, rows, w, columns, c})});
+  std::string reason;
+  if (y && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
+  y = rw.view(y, {b, h * rows, w * columns, c});
+  return rw.replace(y ? rw.permute(y, kToNchw) : y);
 }
 
 bool is_one(const ir::Arg& a) { return (a.i() && *a.i() == 1) || (a.f() && *a.f() == 1); }
@@ -286,6 +329,7 @@ Match rewrite(Node& n, Rewriter& rw) {
   if (n.name().starts_with("aten.max_pool2d")) return max_pool(n, rw);
   if (n.is("aten.avg_pool2d")) return avg_pool(n, rw);
   if (n.is("aten.mean.dim")) return mean(n, rw);
+  if (n.name().starts_with("aten.upsample_nearest")) return nearest(n, rw);
   if (n.name().starts_with("aten.upsample")) return upsample(n, rw);
   if (n.name().ends_with("softmax") || n.name().ends_with("softmax.int")) return softmax(n, rw);
   return linear(n, rw);
@@ -295,8 +339,9 @@ Match rewrite(Node& n, Rewriter& rw) {
 PassDef define_xnn_forms() {
   return {.name = "xnn-forms",
           .roots = {"aten.convolution", "aten.max_pool2d", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
-                    "aten.mean.dim", "aten.upsample_bilinear2d", "aten.upsample_bilinear2d.vec", "aten.linear",
-                    "aten.mm", "aten.addmm", "aten._softmax", "aten.softmax.int"},
+                    "aten.mean.dim", "aten.upsample_bilinear2d", "aten.upsample_bilinear2d.vec",
+                    "aten.upsample_nearest2d", "aten.upsample_nearest2d.vec", "aten.linear", "aten.mm", "aten.addmm",
+                    "aten._softmax", "aten.softmax.int"},
           .rewrite = rewrite,
           .agreement = Agreement::kReassociated,
           .summary =
