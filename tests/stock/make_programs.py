@@ -94,6 +94,20 @@ class Norms(nn.Module):
                 x.sum((1, 3), keepdim=True), x.mean(), x.var((1, 2)), x.std((0, 3)), *torch.var_mean(x, (2, 3), correction=0, keepdim=True), x.std(0), x.norm(dim=1))
 
 
+class Forms(nn.Module):
+    """What XNNPACK has no node for but can be built from its nodes: divisors of pools, strided slices, repeats, three dims."""
+
+    def __init__(self):
+        super().__init__()
+        self.c, self.i = nn.Conv3d(4, 6, 3, (2, 1, 1), (1, 0, 1), (1, 2, 1), groups=2), nn.InstanceNorm2d(4)
+
+    def forward(self, x, v):
+        x, v = x * 2, v * 2
+        pools = (F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False),
+                 F.avg_pool2d(x, (2, 3), divisor_override=5), F.avg_pool2d(x, 3, 2, 1))
+        return (*pools, x[:, 1::2], x[..., 2::3] + 1, x[:, :, ::4], F.interpolate(x, scale_factor=(2, 3)), F.glu(x, 1), self.c(v), self.i(x))
+
+
 def flat(v):
     return {str(i): t.detach().contiguous().clone() for i, t in enumerate(torch.utils._pytree.tree_flatten(v)[0])}
 
@@ -130,4 +144,5 @@ make("aliases", Aliases(), torch.randn(4, 4))
 make("linears", Linears(), torch.randn(6, 6))
 make("dynamic", nn.Sequential(nn.Linear(5, 4), nn.Softplus()), torch.randn(3, 5), dynamic=({0: torch.export.Dim("n", min=2, max=9)},))
 make("norms", Norms(), torch.randn(1, 4, 24, 12) + 500, exact=True)
+make("forms", Forms(), torch.randn(1, 4, 10, 7), torch.randn(2, 4, 4, 5, 6))
 (OUT / "torch.txt").write_text(torch.__version__ + "\n")
