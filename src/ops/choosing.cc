@@ -113,6 +113,7 @@ OpDef choosing_op(std::string schema, std::function<Result<Types>(const Call&)> 
     return {};
   };
   d.stock = std::move(stock);
+  d.stock_limit = stock_limit_of_choosing;
   d.agreement = Agreement::kQuantized;
   return d;
 }

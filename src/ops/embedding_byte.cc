@@ -21,16 +21,18 @@ struct Table {
   int64_t per_byte() const { return 8 / bits; }
 };
 
-DType result_dtype(const Call& c) {
+// Packed tables without "dtype" give f32 where the exporter runs, and the scales' dtype in eager mode.
+DType result_dtype(const Call& c, int bits) {
   const DType scale = c.tensor("weight_scales").dtype;
-  return c.op().schema.index_of("dtype") >= 0 ? c.dtype("dtype").value_or(scale) : scale;
+  if (c.op().schema.index_of("dtype") >= 0) return c.dtype("dtype").value_or(scale);
+  return bits < 8 ? DType::f32 : scale;
 }
 // [embedding_byte.1] weight is a matrix of bytes; u8 where packed. [embedding_byte.2] weight_scales has a row, or an element, for
 // each row. [embedding_byte.3] zero points have the scales' dtype and shape. [embedding_byte.4] Groups divide a row.
 // [embedding_byte.5] Packed elements have their full range.
 Result<Types> infer_types(const Call& c, int bits) {
   const TensorType &w = c.tensor("weight"), &s = c.tensor("weight_scales"), &i = c.tensor("indices");
-  const DType out = result_dtype(c);
+  const DType out = result_dtype(c, bits);
   if (!is_float(out)) c.error(fmt::format("[dequantize.2] dtype is {}", name(out)));
   TensorType t{out, i.shape};
   if (i.dtype != DType::i64 && i.dtype != DType::i32)
@@ -67,7 +69,7 @@ Table table_of(const Call& c, int bits) {
   Dequantizing& d = t.dequantizing;
   d.scale = QuantParam::of(c, "weight_scales");
   d.zero_point = QuantParam::of(c, "weight_zero_points");
-  d.out = result_dtype(c);
+  d.out = result_dtype(c, bits);
   d.product = c.tensor("weight_scales").dtype;  // floats, so every difference with them is one
   d.difference = d.zero_point.is_none ? DType::i8 : d.product;
   return t;
@@ -112,6 +114,17 @@ OpDef embedding(std::string schema, int bits, std::string stock) {
     return {};
   };
   d.stock = std::move(stock);
+  d.stock_limit = [bits](const ir::Node& n) -> std::string {
+    const DType out = n.result()->tensor()->dtype, scale = n.arg("weight_scales").value()->tensor()->dtype;
+    const ir::Value* zero = n.arg("weight_zero_points").value();
+    if (zero && zero->tensor()->dtype != out)
+      return fmt::format("the stock kernel takes {} zero points, these are {}", name(out), name(zero->tensor()->dtype));
+    if (n.op().schema.index_of("dtype") < 0 && scale != out)
+      return fmt::format("the stock kernel takes {} scales, these are {}", name(out), name(scale));
+    if (bits == 8 && n.arg("indices").value()->tensor()->dtype != DType::i64)
+      return "the stock kernel takes i64 indices";
+    return "";
+  };
   d.agreement = Agreement::kReassociated;
   return d;
 }

@@ -273,6 +273,7 @@ OpDef quantizing_op(std::string schema, std::function<Result<Types>(const Call&)
     return {};
   };
   d.stock = std::move(stock);
+  d.stock_limit = stock_limit_of_quantize;
   d.agreement = Agreement::kQuantized;
   return d;
 }
@@ -289,6 +290,7 @@ OpDef dequantizing_op(std::string schema, std::function<Result<Types>(const Call
     return {};
   };
   d.stock = std::move(stock);
+  d.stock_limit = stock_limit_of_dequantize;
   d.agreement = Agreement::kReassociated;
   return d;
 }
@@ -319,6 +321,68 @@ void promote_steps(const Call& c, Dequantizing& d, std::string_view scales, std:
   if (!d.zero_point.is_none) d.difference = promoted(c, d.difference, c.tensor(zero_points).dtype);
   d.product = promoted(c, d.difference, c.tensor(scales).dtype);
   if (!is_float(d.product)) c.error(fmt::format("[quantize.6] {} is {}", scales, name(c.tensor(scales).dtype)));
+}
+
+// ---- the stock runtime ----------------------------------------------------------------------------------------------
+
+namespace {
+// The dtype of a parameter that may be named either way; nullopt where it is none or no tensor.
+std::optional<DType> dtype_at(const ir::Node& n, const char* one, const char* many) {
+  const char* param = n.op().schema.index_of(one) >= 0 ? one : many;
+  const ir::Value* v = n.arg(param).value();
+  return v && v->tensor() ? std::optional(v->tensor()->dtype) : std::nullopt;
+}
+// One parameter for each index of the dim, not one for all.
+bool is_one_for_many(const ir::Node& n) {
+  if (n.op().schema.index_of("axis") < 0) return false;
+  const TensorType &x = *n.arg("input").value()->tensor(), &s = *n.arg("scales").value()->tensor();
+  const int64_t axis = n.arg("axis").i() ? *n.arg("axis").i() : 0, rank = static_cast<int64_t>(x.rank());
+  return s.rank() == 1 && s.shape[0] == Dim(1) &&
+         !(x.shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)] == Dim(1));
+}
+// Its kernel divides by the scale in f32 and casts what comes out.
+bool is_odd_scale(const ir::Node& n) {
+  const auto scale = n.op().schema.index_of("scale") >= 0 ? constant_number(n, "scale") : std::nullopt;
+  return scale && !std::isnormal(static_cast<float>(*scale));
+}
+}  // namespace
+
+std::string stock_limit_of_quantize(const ir::Node& n) {
+  const DType in = n.arg("input").value()->tensor()->dtype;
+  if (in == DType::bf16) return "the stock kernel takes no bf16";
+  if (is_odd_scale(n)) return "the scale is not a normal number";
+  const auto scale = dtype_at(n, "scale", "scales"), zero = dtype_at(n, "zero_point", "zero_points");
+  if (scale && *scale != DType::f64)
+    return fmt::format("the stock kernel takes f64 scales, these are {}", name(*scale));
+  if (zero && *zero != DType::i64)
+    return fmt::format("the stock kernel takes i64 zero points, these are {}", name(*zero));
+  if (is_one_for_many(n)) return "the stock kernel takes one scale for each index of the dim";
+  return "";
+}
+std::string stock_limit_of_dequantize(const ir::Node& n) {
+  if (n.result()->tensor()->dtype == DType::bf16) return "the stock kernel gives no bf16";
+  if (is_odd_scale(n)) return "the scale is not a normal number";
+  const auto lo = constant_number(n, "quant_min"), hi = constant_number(n, "quant_max");
+  if (lo && hi && *lo > *hi) return "quant_min is above quant_max";
+  const auto scale = dtype_at(n, "scale", "scales"), zero = dtype_at(n, "zero_point", "zero_points");
+  const bool one = n.op().schema.index_of("scale") >= 0;
+  if (scale && *scale != DType::f64 && (one || *scale != DType::f32))
+    return fmt::format("the stock kernel takes no {} scales", name(*scale));
+  if (zero && *zero != DType::i64 && (one || *zero != DType::i32))
+    return fmt::format("the stock kernel takes no {} zero points", name(*zero));
+  if (is_one_for_many(n)) return "the stock kernel takes one scale for each index of the dim";
+  if (zero && !one && lo && hi) {
+    const ir::Value* v = n.arg("zero_points").value();
+    if (v->is_constant() && is_int(*zero))
+      for (int64_t z : to_ints(*v->data))
+        if (static_cast<double>(z) < *lo || static_cast<double>(z) > *hi)
+          return fmt::format("zero point {} is outside of [{}, {}]", z, *lo, *hi);
+  }
+  return "";
+}
+std::string stock_limit_of_choosing(const ir::Node& n) {
+  const DType in = n.arg("input").value()->tensor()->dtype;
+  return in == DType::f32 ? "" : fmt::format("the stock kernel takes f32, this is {}", name(in));
 }
 
 // ---- constraints ----------------------------------------------------------------------------------------------------

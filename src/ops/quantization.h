@@ -129,6 +129,12 @@ ParamBlocks per_channel_blocks(const Call& c);
 void promote_steps(const Call& c, Quantizing& q, DType input, std::string_view scales, std::string_view zero_points);
 void promote_steps(const Call& c, Dequantizing& d, std::string_view scales, std::string_view zero_points);
 
+// Why the stock kernel cannot run the node: it ends the process where dtypes are not those that it was written for.
+// For nodes with quantize's, dequantize's and choose_qparams' parameters.
+std::string stock_limit_of_quantize(const ir::Node& n);
+std::string stock_limit_of_dequantize(const ir::Node& n);
+std::string stock_limit_of_choosing(const ir::Node& n);
+
 // ---- constraints, recorded in the call ----
 
 // [quantize.1] the dtype is f32, f16 or bf16.
