@@ -266,3 +266,14 @@ def _(v):
         v.case(Q + "convert_element_type.no_fuse", draw(2, 3), t)
         v.case("prims.convert_element_type", draw(2, 3), t)
     v.case(Q + "convert_element_type.no_fuse", draw(3), f32)
+
+
+@op("out_dtype")
+def _(v):
+    name, aten = "higher_order.out_dtype", torch.ops.aten
+    v.case(name, aten.mul.Tensor, i32, draw(2, 3, dtype=i32), 1.1386)  # in f32, then truncated
+    v.case(name, aten.mul.Tensor, i32, draw(2, 3, dtype=i8, lo=-128, hi=127), draw(3, dtype=i8, lo=-128, hi=127))
+    v.case(name, aten.mul.Tensor, i32, draw(2, 3, dtype=i16, lo=-30000, hi=30000), 3)
+    v.case(name, aten.mm.default, i32, draw(2, 3, dtype=i8, lo=-128, hi=127), draw(3, 2, dtype=i8, lo=-128, hi=127))
+    v.case(name, aten.sub.Tensor, i8, draw(3, dtype=i8, lo=-128, hi=127), draw(3, dtype=i64))
+    v.case(name, aten.add.Tensor, f32, draw(3, dtype=i8), draw(3, dtype=f16))

@@ -83,6 +83,8 @@ def text(x):
         return ":" + NAMES[x]
     if isinstance(x, str):
         return f'"{x}"'
+    if isinstance(x, torch._ops.OpOverload):
+        return f'"torch.ops.{x}"'
     if isinstance(x, (list, tuple)):
         return "[" + ", ".join(text(e) for e in x) + "]"
     if isinstance(x, (torch.memory_format, torch.layout, torch.device)):
@@ -97,6 +99,8 @@ def resolve(name):
         import operator
         return getattr({"_operator": operator, "math": math, "torch": torch}[space], rest[0])
     packet = getattr(getattr(torch.ops, space), rest[0])
+    if isinstance(packet, torch._ops.HigherOrderOperator):
+        return packet
     return getattr(packet, rest[1] if len(rest) > 1 else "default")
 
 
