@@ -1,8 +1,10 @@
 #include "interp/lazy.h"
 
 #include <cmath>
+#include <unordered_set>
 
 #include "interp/control_flow.h"
+#include "ops/dense_source.h"
 #include "ops/verify.h"
 
 namespace edgewright::interp {
@@ -55,7 +57,7 @@ void Lazy::Memo<T>::put(int64_t at, T v, int64_t numel) {
 }
 
 // Operands' elements as the interpreter has them.
-class Lazy::RoundedIn : public ops::In {
+class Lazy::RoundedIn : public ops::In, public ops::DenseSource {
  public:
   RoundedIn(Lazy& l, const Applied& a) : l_(l), a_(a) {}
   double f(int operand, ops::Index at) const override {
@@ -64,13 +66,17 @@ class Lazy::RoundedIn : public ops::In {
   int64_t i(int operand, ops::Index at) const override {
     return l_.eval_i(*a_.operands[static_cast<size_t>(operand)], at);
   }
+  const ir::Tensor* dense(int operand) const override {
+    const Entry& e = *a_.operands[static_cast<size_t>(operand)];
+    return e.datum ? tensor(*e.datum) : nullptr;
+  }
 
  private:
   Lazy& l_;
   const Applied& a_;
 };
 
-class Lazy::ErrorIn : public ops::BoundedIn {
+class Lazy::ErrorIn : public ops::BoundedIn, public ops::DenseSource {
  public:
   ErrorIn(Lazy& l, const Applied& a) : l_(l), a_(a) {}
   ops::Bounded f(int operand, ops::Index at) const override {
@@ -80,6 +86,10 @@ class Lazy::ErrorIn : public ops::BoundedIn {
     const CertainInt c = l_.eval_certain(*a_.operands[static_cast<size_t>(operand)], at);
     uncertain |= !c.certain;
     return c.v;
+  }
+  const ir::Tensor* dense(int operand) const override {
+    const Entry& e = *a_.operands[static_cast<size_t>(operand)];
+    return e.is_given ? tensor(*e.datum) : nullptr;
   }
   mutable bool uncertain = false;
 
@@ -248,7 +258,49 @@ bool Lazy::apply_node(const ir::Node& n) {
   }
   Applied* raw = a.get();
   applied_.emplace(&n, std::move(a));
+  if (raw->results.size() == 1 && !gives_numbers) view_of_given(*raw, *raw->results[0]);
   return all_sized || make_dense(*raw->results[0]);
+}
+
+// A view of what is given is given, too. Only ops that are linear in the index by their nature, so that the places of element 0
+// and of its neighbours tell all; a reshape is, where nothing but the sizes changes.
+void Lazy::view_of_given(const Applied& a, Entry& e) {
+  static const std::unordered_set<std::string_view> kLinear = {
+      "aten.permute",      "aten.t",           "aten.transpose.int", "aten.unsqueeze",
+      "aten.squeeze",      "aten.squeeze.dim", "aten.squeeze.dims",  "aten.select.int",
+      "aten.slice.Tensor", "aten.expand"};
+  static const std::unordered_set<std::string_view> kReshapes = {"aten.view", "aten.reshape", "aten._unsafe_view"};
+  const bool reshape = kReshapes.contains(a.node->name());
+  if (!reshape && !kLinear.contains(a.node->name())) return;
+  if (a.operands.empty() || !a.operands[0]->is_given || !e.sized) return;
+  const ir::Tensor* base = tensor(*a.operands[0]->datum);
+  if (!base || base->dtype != e.dtype) return;
+  ir::Tensor view = *base;
+  view.sizes = e.sizes;
+  if (reshape) {
+    if (!base->is_contiguous() || base->numel() != e.numel) return;
+    view.strides = e.strides;
+  } else if (e.numel > 0) {
+    if (!point_of(e) || !e.point.move) return;
+    ops::IndexBuffer at{}, from{};
+    const auto place = [&]() -> int64_t {
+      e.point.move(ops::Index(at.data(), e.sizes.size()), from.data());
+      return base->offset_of(ops::Index(from.data(), base->sizes.size()));
+    };
+    const int64_t start = place();
+    view.strides.assign(e.sizes.size(), 0);
+    for (size_t d = 0; d < e.sizes.size(); ++d) {
+      if (e.sizes[d] < 2) continue;
+      at[d] = 1;
+      view.strides[d] = place() - start;
+      at[d] = 0;
+    }
+    view.data += start * static_cast<int64_t>(size_of(view.dtype));
+  } else {
+    view.strides = e.strides;
+  }
+  e.datum = std::move(view);
+  e.is_given = true;
 }
 
 bool Lazy::make_dense(Entry& wanted) {

@@ -73,7 +73,7 @@ class Lazy {
     ops::Point point;
     bool has_point = false;
     std::optional<Datum> datum;  // boundary, constants, numbers, what was computed whole
-    bool is_given = false;       // boundary or constant: exact
+    bool is_given = false;       // boundary, constant or a view of such: exact
     int exact = -1;              // computed from exact values without rounding; -1: not yet known
     Memo<double> f;
     Memo<int64_t> i;
@@ -94,6 +94,7 @@ class Lazy {
   Entry* entry(const ir::Value* v);  // null after a failure
   bool prepare(const ir::Value* v);  // v's entry and all that it needs
   bool apply_node(const ir::Node& n);
+  void view_of_given(const Applied& a, Entry& e);
   bool point_of(Entry& e);
   bool make_dense(Entry& e);
   bool is_exact(Entry& e);

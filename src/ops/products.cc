@@ -1,6 +1,7 @@
 #include "ops/products.h"
 
 #include "base/parallel.h"
+#include "ops/dense_source.h"
 #include "ops/gemm.h"
 
 namespace edgewright::ops {
@@ -195,7 +196,17 @@ Point contraction_point(const Contraction& c) {
       return Index(to.data(), s.from.size());
     };
     Sum<R> sum;
-    if (product(c.inner) > 0) do {
+    DenseFactors dense;
+    if constexpr (!std::is_same_v<R, int64_t>)
+      if (c.inner.size() == 1) dense = dense_factors(in, c.a.operand, c.b.operand);
+    if (dense) {
+      if constexpr (!std::is_same_v<R, int64_t>)
+        add_products(sum, c.inner[0], dense.a->data + dense.a->offset_of(index(c.a, buffer[0])) * 4,
+                     strides_of(c.a, *dense.a, at.size(), 1).back(),
+                     dense.b->data + dense.b->offset_of(index(c.b, buffer[1])) * 4,
+                     strides_of(c.b, *dense.b, at.size(), 1).back());
+    } else if (product(c.inner) > 0)
+      do {
         sum.add(times<R>(element<R>(in, c.a.operand, index(c.a, buffer[0])),
                          element<R>(in, c.b.operand, index(c.b, buffer[1]))));
       } while (next_index({inner.data(), c.inner.size()}, c.inner));

@@ -1,6 +1,7 @@
 #include "ops/windows.h"
 
 #include "base/parallel.h"
+#include "ops/dense_source.h"
 #include "ops/gemm.h"
 
 namespace edgewright::ops {
@@ -251,6 +252,11 @@ Point convolution_point(DType t, const Convolution& c) {
     std::array<int64_t, 3> k{}, kernel{};
     for (size_t d = 0; d < spatial; ++d) kernel[d] = c.axes[d].kernel;
     Sum<R> sum;
+    using W = Convolution::Weight;
+    const bool trailing = c.weight_layout == W::kOutSpatialIn || c.weight_layout == W::kSpatialOut;
+    DenseFactors dense;
+    if constexpr (!std::is_same_v<R, int64_t>) dense = dense_factors(in, c.input, c.weight);
+    const size_t inner = c.weight_layout == W::kOutIn ? 1 : c.weight_layout == W::kInOut ? 0 : 1 + spatial;
     do {
       bool inside = true;
       for (size_t d = 0; d < spatial; ++d) {
@@ -258,19 +264,27 @@ Point convolution_point(DType t, const Convolution& c) {
         inside = inside && x[space + d] >= 0;
       }
       if (!inside) continue;
-      for (int64_t i = 0; i < c.in_per_group; ++i) {
+      for (size_t d = 0; d < spatial; ++d) w[(trailing ? 1 : 2) + d] = k[d];
+      const auto place = [&](int64_t i) {  // of input channel i of the group, in both
         x[channel] = g * c.in_per_group + i;
-        using W = Convolution::Weight;
-        const bool trailing = c.weight_layout == W::kOutSpatialIn || c.weight_layout == W::kSpatialOut;
-        for (size_t d = 0; d < spatial; ++d) w[(trailing ? 1 : 2) + d] = k[d];
         switch (c.weight_layout) {
           case W::kOutIn: w[0] = o, w[1] = i; break;
           case W::kInOut: w[0] = x[channel], w[1] = og; break;
           case W::kOutSpatialIn: w[0] = o, w[1 + spatial] = i; break;
           case W::kSpatialOut: w[0] = 0, w[1 + spatial] = o; break;
         }
-        sum.add(times<R>(element<R>(in, c.input, Index(x.data(), first + 1 + spatial)),
-                         element<R>(in, c.weight, Index(w.data(), 2 + spatial))));
+      };
+      const Index at_x(x.data(), first + 1 + spatial), at_w(w.data(), 2 + spatial);
+      if constexpr (!std::is_same_v<R, int64_t>)
+        if (dense) {
+          place(0);
+          add_products(sum, c.in_per_group, dense.a->data + dense.a->offset_of(at_x) * 4, dense.a->strides[channel],
+                       dense.b->data + dense.b->offset_of(at_w) * 4, dense.b->strides[inner]);
+          continue;
+        }
+      for (int64_t i = 0; i < c.in_per_group; ++i) {
+        place(i);
+        sum.add(times<R>(element<R>(in, c.input, at_x), element<R>(in, c.weight, at_w)));
       }
     } while (next_index({k.data(), spatial}, {kernel.data(), spatial}));
     if (c.bias >= 0) sum.add(element<R>(in, c.bias, Index(&o, 1)));

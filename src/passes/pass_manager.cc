@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "ir/verify.h"
+#include "passes/reduce.h"
+#include "passes/region.h"
 #include "passes/validate.h"
 
 namespace edgewright::passes {
@@ -111,135 +113,273 @@ class EditGuard {
   std::vector<Value*> written_;
 };
 
-// One sweep of a rewriting pass over the nodes that stood there at its start. Returns how many rewrites were applied.
-Result<int> sweep(const PassDef& pass, ir::Program& p, const PassOptions& o, PassLog& log, Validator& validator) {
-  Graph& g = *p.graph;
-  int applied = 0;
-  std::optional<EditGuard> guard;
-  if (o.verify != Verify::kOff) guard.emplace(g);
-  const std::set<std::string_view> roots(pass.roots.begin(), pass.roots.end());
-  // The list is walked itself: an erased node is never the next one, since only nodes before the root die.
-  for (auto it = g.nodes().begin(); it != g.nodes().end();) {
-    Node* n = it->get();
-    ++it;
-    if (!roots.empty() && !roots.contains(n->name())) continue;
-    Rewriter rw(g, *n);
-    Match m = pass.rewrite(*n, rw);
-    const auto note = [&](std::string reason, bool ok, bool fault) {
-      log.events.push_back({pass.name, n->num_results() ? n->result()->name : n->name(), std::move(reason),
-                            n->origin ? n->origin->module_path : "", ok, fault});
-    };
-    if (!m.applied) {
-      erase_if_dead(g, rw.new_nodes());
-      if (m.failure)
-        note(m.failure->str(), false, false);
-      else if (!m.reason.empty())
-        note(m.reason, false, false);
-      continue;
+// A copy of the graph to go back to.
+class Checkpoint {
+ public:
+  // As it is without `fresh`, nodes that nobody uses yet.
+  void take(const ir::Program& p, const std::vector<Node*>& fresh = {}) {
+    copied_.clear();
+    graph_ = p.graph->clone(&copied_);
+    for (auto it = fresh.rbegin(); it != fresh.rend(); ++it)
+      if ((*it)->num_results()) graph_->erase(copied_.at((*it)->result())->producer);
+    if (!fresh.empty()) graph_->remove_unused_constants();
+  }
+  bool taken() const { return graph_ != nullptr; }
+  const Graph& graph() const { return *graph_; }
+  void restore(ir::Program& p) {
+    for (ir::InputLeaf& leaf : p.inputs)
+      if (const auto it = copied_.find(leaf.value); it != copied_.end()) leaf.value = it->second;
+    p.graph = std::move(graph_);
+    copied_.clear();
+  }
+
+ private:
+  std::shared_ptr<Graph> graph_;
+  std::unordered_map<const Value*, Value*> copied_;
+};
+
+constexpr int kMaxSweeps = 16;     // a pass that still finds work then is left: each state in between is sound
+constexpr size_t kMaxQueue = 512;  // rewrites that wait for their verdicts
+
+// Runs passes over one program.
+//
+// A local pass first goes ahead and has its rewrites judged in bulk, in parallel, at the end of each sweep. Where all are right, as is the
+// rule, that is the result. Otherwise the graph is put back and the pass runs again, this time waiting for the verdict on each
+// rewrite before it is accepted. (Verdicts are kept, so nothing is judged twice.) The outcome is that of the careful way in both cases.
+class Runner {
+ public:
+  Runner(ir::Program& p, const PassOptions& o, PassLog& log)
+      : p_(p), o_(o), log_(log), validator_(o.verify, p.ranges) {}
+
+  Result<void> run(const PassDef& pass) {
+    if (o_.progress) o_.progress(pass.name);
+    const auto start = std::chrono::steady_clock::now();
+    stats_ = {pass.name, 0, 0, 0};
+    EW_TRY(pass.run ? run_whole(pass) : run_local(pass));
+    if (stats_.applied)
+      if (auto ok = ir::verify_structure(*p_.graph); !ok)
+        return with_note(std::move(ok.error()), "after pass " + pass.name);
+    stats_.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    log_.stats.push_back(stats_);
+    if (stats_.applied && o_.after) EW_TRY(o_.after(pass.name, p_));
+    return {};
+  }
+
+ private:
+  Event event(const PassDef& pass, const Node& n, std::string reason) const {
+    Event e;
+    e.pass = pass.name;
+    e.node = n.num_results() ? n.result()->name : n.name();
+    e.reason = std::move(reason);
+    if (n.origin) {
+      e.module_path = n.origin->module_path;
+      e.source = n.origin->stack_trace;
     }
-    std::optional<std::string> problem;
-    for (size_t i = 0; i < rw.replacement().size() && !problem; ++i) {
-      const Value* v = rw.replacement()[i];
-      if (v && !ir::may_equal(v->type, n->result(i)->type))
-        problem = fmt::format("{} of type {} would be replaced by {}", n->result(i)->name, str(n->result(i)->type),
-                              str(v->type));
+    return e;
+  }
+
+  Result<void> fault(Event e) {
+    e.fault = true;
+    ++log_.faults;
+    log_.events.push_back(std::move(e));
+    const Event& last = log_.events.back();
+    if (o_.verify != Verify::kStrict) return {};
+    auto bad = fail(Code::kInternal, "pass {}: {}", last.pass, last.reason);
+    bad.error().node = last.node;
+    bad.error().origin = last.module_path;
+    return bad;
+  }
+
+  // ---- local passes ----
+
+  Result<void> run_local(const PassDef& pass) {
+    const size_t events = log_.events.size();
+    const int faults = log_.faults;
+    EW_ASSIGN(const bool done, sweeps(pass, false));
+    if (!done) {
+      log_.events.resize(events);
+      log_.faults = faults;
+      stats_.applied = stats_.unjudged = 0;
+      checkpoint_.restore(p_);
+      EW_TRY(sweeps(pass, true));
+    }
+    if (stats_.applied) p_.graph->remove_unused_constants();
+    if (o_.verify != Verify::kStrict || !stats_.applied) return {};
+    const Verdict whole = validator_.check_whole(promise_, checkpoint_.graph(), *p_.graph, true);
+    if (!whole.fault) return {};
+    Event e;
+    e.pass = pass.name;
+    e.reason = *whole.fault;
+    checkpoint_.restore(p_);
+    return fault(std::move(e));
+  }
+
+  // False where a rewrite that was accepted on trust is wrong (never where `careful`); the graph is then of no use.
+  Result<bool> sweeps(const PassDef& pass, bool careful) {
+    checkpoint_ = {};
+    queue_.clear();
+    promise_ = pass.agreement;
+    const std::set<std::string_view> roots(pass.roots.begin(), pass.roots.end());
+    const auto is_root = [&](const Node& n) { return roots.empty() || roots.contains(n.name()); };
+    if (std::none_of(p_.graph->nodes().begin(), p_.graph->nodes().end(), [&](const auto& n) { return is_root(*n); }))
+      return true;
+    std::optional<EditGuard> guard;
+    if (o_.verify != Verify::kOff) guard.emplace(*p_.graph);
+    for (int i = 0; i < kMaxSweeps; ++i) {
+      const int before = stats_.applied;
+      EW_TRY(sweep(pass, is_root, careful, guard));
+      if (!settle()) return false;
+      if (stats_.applied == before) break;
     }
     if (guard)
-      if (auto edit = guard->check(rw)) problem = edit;
-    if (!problem) problem = validator.check(pass, rw);
-    if (problem) {
-      note(*problem, false, true);
-      ++log.faults;
-      erase_if_dead(g, rw.new_nodes());
-      if (o.verify == Verify::kStrict)
-        return fail(Code::kInternal, "pass {} on {}: {}", pass.name, n->name(), *problem);
-      continue;
-    }
-    note({}, true, false);
-    ++applied;
-    for (size_t i = 0; i < n->num_results(); ++i)
-      if (Value* v = rw.replacement()[i]) {
-        if (v->strides.empty()) v->strides = n->result(i)->strides;
-        g.replace_all_uses(n->result(i), v);
+      if (auto edit = guard->check_all()) {
+        Event e;
+        e.pass = pass.name;
+        e.reason = *edit;
+        EW_TRY(fault(std::move(e)));
       }
-    if (guard) guard->accepted(rw);
-    // What the root alone kept alive goes with it; nodes after the root are not touched.
-    erase_if_dead(g, {n});
+    return true;
   }
-  if (guard)
-    if (auto edit = guard->check_all()) {
-      log.events.push_back({pass.name, "", *edit, "", false, true});
-      ++log.faults;
-      if (o.verify == Verify::kStrict) return fail(Code::kInternal, "pass {}: {}", pass.name, *edit);
+
+  // One sweep over the nodes that stood there at its start.
+  Result<void> sweep(const PassDef& pass, const auto& is_root, bool careful, std::optional<EditGuard>& guard) {
+    Graph& g = *p_.graph;
+    // The list is walked itself: an erased node is never the next one, since only nodes before the root die.
+    for (auto it = g.nodes().begin(); it != g.nodes().end();) {
+      Node* n = it->get();
+      ++it;
+      if (!is_root(*n)) continue;
+      Rewriter rw(g, *n);
+      Match m = pass.rewrite(*n, rw);
+      if (!m.applied) {
+        erase_if_dead(g, rw.new_nodes());
+        if (m.failure)
+          log_.events.push_back(event(pass, *n, m.failure->str()));
+        else if (!m.reason.empty())
+          log_.events.push_back(event(pass, *n, m.reason));
+        continue;
+      }
+      std::optional<std::string> problem = types_differ(rw);
+      if (guard)
+        if (auto edit = guard->check(rw)) problem = edit;
+      const Agreement promise = rw.promised().value_or(pass.agreement);
+      if (o_.verify != Verify::kOff && !problem) problem = validator_.glance(rw);
+      if (o_.verify != Verify::kOff && !problem) {
+        Region region = region_of(rw, promise, validator_.ids());
+        if (careful) {
+          const Verdict v = validator_.judge({&region, 1})[0];
+          problem = v.fault;
+          stats_.unjudged += !v.judged;
+        } else {
+          queue_.push_back(std::move(region));
+        }
+      }
+      if (problem) {
+        Event e = event(pass, *n, *problem);
+        for (const Node* x : rw.matched_nodes()) e.nodes.push_back(x->num_results() ? x->result()->name : x->name());
+        e.nodes.push_back(e.node);
+        erase_if_dead(g, rw.new_nodes());
+        if (o_.reduce && o_.verify != Verify::kOff) e.reduced = reproduce(p_, pass, rw);
+        EW_TRY(fault(std::move(e)));
+        continue;
+      }
+      if (o_.verify != Verify::kOff && !checkpoint_.taken()) checkpoint_.take(p_, rw.new_nodes());
+      promise_ = std::max(promise_, promise);
+      log_.events.push_back(event(pass, *n, {}));
+      log_.events.back().applied = true;
+      ++stats_.applied;
+      for (size_t i = 0; i < n->num_results(); ++i)
+        if (Value* v = rw.replacement()[i]) {
+          if (v->strides.empty()) v->strides = n->result(i)->strides;
+          g.replace_all_uses(n->result(i), v);
+        }
+      if (guard) guard->accepted(rw);
+      // What the root alone kept alive goes with it; nodes after the root are not touched.
+      erase_if_dead(g, {n});
+      if (queue_.size() >= kMaxQueue && !settle()) return {};  // sweeps() asks again and finds the same
     }
-  return applied;
-}
-
-constexpr int kMaxSweeps = 16;  // a pass that still finds work then is left: each state in between is sound
-
-// A pass over the whole graph: judged whole, against a copy, which is put back where they differ. Returns whether it changed anything.
-Result<bool> run_whole(const PassDef& pass, ir::Program& p, const PassOptions& o, PassLog& log, Validator& validator) {
-  const uint64_t before = p.graph->hash();
-  std::unordered_map<const Value*, Value*> copied;
-  std::shared_ptr<Graph> copy;
-  if (o.verify != Verify::kOff) copy = p.graph->clone(&copied);
-  EW_ASSIGN(const bool changed, pass.run(p));
-  const bool differs = p.graph->hash() != before;
-  if (changed != differs)
-    return fail(Code::kInternal, "pass {} says '{}' but the graph {}", pass.name, changed ? "changed" : "no change",
-                differs ? "differs" : "is the same");
-  if (!changed || !copy) return changed;
-  std::optional<std::string> problem;
-  if (auto ok = ir::verify_structure(*p.graph); !ok)
-    problem = ok.error().str();
-  else
-    problem = validator.check_whole(pass, *copy, *p.graph);
-  if (!problem) return true;
-  log.events.push_back({pass.name, "", *problem, "", false, true});
-  ++log.faults;
-  for (ir::InputLeaf& leaf : p.inputs)
-    if (const auto it = copied.find(leaf.value); it != copied.end()) leaf.value = it->second;
-  p.graph = std::move(copy);
-  if (o.verify == Verify::kStrict) return fail(Code::kInternal, "pass {}: {}", pass.name, *problem);
-  return false;
-}
-
-Result<void> run_one(ir::Program& p, const PassDef& pass, const PassOptions& o, PassLog& log, Validator& validator) {
-  const auto start = std::chrono::steady_clock::now();
-  PassStats stats{pass.name, 0, 0};
-  if (pass.run) {
-    EW_ASSIGN(stats.applied, run_whole(pass, p, o, log, validator));
-  } else {
-    for (int i = 0; i < kMaxSweeps; ++i) {
-      EW_ASSIGN(const int n, sweep(pass, p, o, log, validator));
-      stats.applied += n;
-      if (n == 0) break;
-    }
-    if (stats.applied) p.graph->remove_unused_constants();
+    return {};
   }
-  if (stats.applied)
-    if (auto ok = ir::verify_structure(*p.graph); !ok)
-      return with_note(std::move(ok.error()), "after pass " + pass.name);
-  stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  log.stats.push_back(stats);
-  if (stats.applied && o.after) EW_TRY(o.after(pass.name, p));
-  return {};
-}
+
+  static std::optional<std::string> types_differ(const Rewriter& rw) {
+    for (size_t i = 0; i < rw.replacement().size(); ++i) {
+      const Value *v = rw.replacement()[i], *was = rw.root().result(i);
+      if (v && !ir::may_equal(v->type, was->type))
+        return fmt::format("{} of type {} would be replaced by {}", was->name, str(was->type), str(v->type));
+    }
+    return std::nullopt;
+  }
+
+  // Waits for the verdicts on what is queued. False where one is bad; the queue then stays.
+  bool settle() {
+    if (queue_.empty()) return true;
+    const auto verdicts = validator_.judge(queue_);
+    int unjudged = 0;
+    for (const Verdict& v : verdicts) {
+      if (v.fault) return false;
+      unjudged += !v.judged;
+    }
+    stats_.unjudged += unjudged;
+    queue_.clear();
+    return true;
+  }
+
+  // ---- passes over the whole graph ----
+
+  // Judged whole, against a copy, which is put back where the two differ.
+  Result<void> run_whole(const PassDef& pass) {
+    const uint64_t before = p_.graph->hash();
+    checkpoint_ = {};
+    if (o_.verify != Verify::kOff) checkpoint_.take(p_);
+    EW_ASSIGN(const bool changed, pass.run(p_));
+    const bool differs = p_.graph->hash() != before;
+    if (changed != differs)
+      return fail(Code::kInternal, "pass {} says '{}' but the graph {}", pass.name, changed ? "changed" : "no change",
+                  differs ? "differs" : "is the same");
+    stats_.applied = changed;
+    if (!changed || !checkpoint_.taken()) return {};
+    Verdict v;
+    if (auto ok = ir::verify_structure(*p_.graph); !ok)
+      v.fault = ok.error().str();
+    else
+      v = validator_.check_whole(pass.agreement, checkpoint_.graph(), *p_.graph, o_.verify == Verify::kStrict);
+    stats_.unjudged += !v.judged;
+    if (!v.fault) return {};
+    Event e;
+    e.pass = pass.name;
+    e.reason = *v.fault;
+    checkpoint_.restore(p_);
+    stats_.applied = 0;
+    if (o_.reduce) e.reduced = reproduce_whole(p_, pass);
+    return fault(std::move(e));
+  }
+
+  ir::Program& p_;
+  const PassOptions& o_;
+  PassLog& log_;
+  Validator validator_;
+  PassStats stats_;
+  Checkpoint checkpoint_;                     // before the first rewrite of the pass
+  std::vector<Region> queue_;                 // accepted, not yet judged
+  Agreement promise_ = Agreement::kBitExact;  // the least of the pass's rewrites
+};
 
 }  // namespace
 
 Result<void> run_pass(ir::Program& p, const PassDef& pass, const PassOptions& o, PassLog& log) {
-  Validator validator(o.verify, p.ranges);
-  return run_one(p, pass, o, log, validator);
+  return Runner(p, o, log).run(pass);
 }
 
 Result<void> run_passes(ir::Program& p, const std::vector<std::string>& names, const PassOptions& o, PassLog& log) {
-  Validator validator(o.verify, p.ranges);
+  Runner runner(p, o, log);
   for (const std::string& name : names) {
     if (o.disabled.contains(name)) continue;
     const PassDef* pass = find(name);
+    if (!pass && o.further)
+      for (const PassDef& d : *o.further)
+        if (d.name == name) pass = &d;
     if (!pass) return fail(Code::kUsage, "there is no pass named '{}'", name);
-    EW_TRY(run_one(p, *pass, o, log, validator));
+    EW_TRY(runner.run(*pass));
   }
   return {};
 }

@@ -6,15 +6,12 @@
 #include <cstring>
 #include <set>
 
+#include "base/parallel.h"
 #include "interp/compare.h"
 #include "interp/interp.h"
 #include "interp/lazy.h"
 
 namespace edgewright::passes {
-
-struct Validator::Region {
-  std::vector<const Value*> boundary;  // in order of first use
-};
 
 namespace {
 
@@ -44,31 +41,33 @@ constexpr int64_t kMaxWhole = 1 << 18;    // element operations of a graph that 
 constexpr int64_t kPoolPeriod = 65521;
 constexpr int64_t kMaxPool = int64_t{1} << 26;
 
+template <class... Args>
+Verdict found(fmt::format_string<Args...> f, Args&&... args) {
+  return {fmt::format(f, std::forward<Args>(args)...), true};
+}
+Verdict unjudged() { return {std::nullopt, false}; }
+
 // Both regions on whole tensors, in the interpreter's own arithmetic (double, rounded to the dtype at each node): the errors of one
 // rounding per node are all that may part them, so they are held to 1e-4 of the result's largest element.
-std::optional<std::string> compare_whole(const Rewriter& rw,
-                                         const std::vector<std::pair<const Value*, interp::Datum>>& given) {
+Verdict compare_whole(const Region& region, const std::vector<std::pair<const Value*, interp::Datum>>& given) {
   interp::Lazy lazy;
   for (const auto& [v, d] : given) lazy.set(v, d);
-  for (size_t r = 0; r < rw.replacement().size(); ++r) {
-    const Value *before = rw.root().result(r), *after = rw.replacement()[r];
-    if (!after || before == after) continue;
+  for (const auto& [before, after] : region.results) {
     const auto a = lazy.dense(before), b = lazy.dense(after);
-    if (!a) return std::nullopt;
-    if (!b) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, b.error().str());
+    if (!a) return unjudged();
+    if (!b) return found("the replacement of {} cannot be evaluated: {}", before->name, b.error().str());
     const ir::Tensor x = a->contiguous(), y = b->contiguous();
-    if (x.sizes != y.sizes || x.dtype != y.dtype)
-      return fmt::format("{} has another shape or dtype after", before->name);
+    if (x.sizes != y.sizes || x.dtype != y.dtype) return found("{} has another shape or dtype after", before->name);
     double scale = 0;
     for (int64_t i = 0; i < x.numel(); ++i)
       if (const double v = std::fabs(ir::load_f(x.dtype, x.data, i)); std::isfinite(v)) scale = std::max(scale, v);
     for (int64_t i = 0; i < x.numel(); ++i) {
       const double p = ir::load_f(x.dtype, x.data, i), q = ir::load_f(y.dtype, y.data, i);
       if (std::isnan(p) != std::isnan(q) || (std::isfinite(p) && std::isfinite(q) && std::fabs(p - q) > 1e-4 * scale))
-        return fmt::format("{} at element {} of {}: {} before, {} after", before->name, i, x.numel(), p, q);
+        return found("{} at element {} of {}: {} before, {} after", before->name, i, x.numel(), p, q);
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 int mantissa_bits(const Value* v) {
@@ -112,6 +111,7 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
     }
   }
   const int64_t need = span + static_cast<int64_t>(kPoolSlack) + 1;
+  const std::lock_guard lock(pools_mutex_);
   ir::Tensor& pool = pools_[{dtype, fill}];
   if (pool.sizes.empty() || pool.numel() < need) {
     pool = ir::Tensor::empty(dtype, {std::max<int64_t>(need, 1 << 16)});
@@ -144,9 +144,8 @@ ir::Tensor Validator::window(DType dtype, std::vector<int64_t> sizes, Fill fill,
   return t;
 }
 
-std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter& rw, const Region& region, Fill fill,
-                                            const ir::SymbolValues& symbols, size_t seed) {
-  const Agreement promise = rw.promised().value_or(pass.agreement);
+Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues& symbols, size_t seed) {
+  const Agreement promise = region.promise;
   // Elements on demand, unless that is more work than the whole tensors (a recurrence needs all of what came before).
   interp::Lazy lazy({.elements = promise >= Agreement::kReassociated ? kMaxElements : int64_t{1} << 22});
   std::vector<std::pair<const Value*, interp::Datum>> given;
@@ -154,13 +153,12 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
     given.emplace_back(v, d);
     lazy.set(v, std::move(d));
   };
-  const auto unjudged = [&]() -> std::optional<std::string> {
-    if (lazy.count() >= kMaxElements && promise >= Agreement::kReassociated) return compare_whole(rw, given);
-    ++unjudged_;
-    return std::nullopt;
+  const auto too_much = [&] {
+    return lazy.count() >= kMaxElements && promise >= Agreement::kReassociated ? compare_whole(region, given)
+                                                                               : unjudged();
   };
   size_t k = seed;
-  for (const Value* v : region.boundary) {
+  for (const Value* v : region.graph->inputs()) {
     ++k;
     if (const auto* s = v->scalar()) {
       const auto n = s->expr ? s->expr->evaluate(symbols) : std::nullopt;
@@ -173,37 +171,39 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
       else if (s->kind == ir::ScalarKind::kFloat)
         set(v, interp::float_datum(normal(mix(k))));
       else
-        return ++unjudged_, std::nullopt;
+        return unjudged();
       continue;
     }
     std::vector<int64_t> sizes;
     int64_t n = 1;
     for (const ir::Dim& d : v->tensor()->shape) {
       const auto x = d.evaluate(symbols);
-      if (!x || *x < 0 || *x > kMaxPool) return ++unjudged_, std::nullopt;
+      if (!x || *x < 0 || *x > kMaxPool) return unjudged();
       sizes.push_back(*x);
       n *= std::max<int64_t>(*x, 1);
-      if (n > kMaxPool) return ++unjudged_, std::nullopt;
+      if (n > kMaxPool) return unjudged();
     }
     const DType t = v->tensor()->dtype;
-    if (!is_float(t) && !is_int(t) && !is_bool(t)) return ++unjudged_, std::nullopt;
+    if (!is_float(t) && !is_int(t) && !is_bool(t)) return unjudged();
     set(v, window(t, std::move(sizes), fill, k));
   }
-  for (size_t r = 0; r < rw.replacement().size(); ++r) {
-    const Value *before = rw.root().result(r), *after = rw.replacement()[r];
-    if (!after || before == after) continue;
+  for (const auto& [before, after] : region.results) {
+    const std::string& name = before->name;
     const auto a = lazy.type(before), b = lazy.type(after);
-    if (!a) return ++unjudged_, std::nullopt;  // the old region has no meaning for these values
-    if (!b) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, b.error().str());
+    if (!a) return unjudged();  // the old region has no meaning for these values
+    const auto no_after = [&](const Error& e) {
+      return found("the replacement of {} cannot be evaluated: {}", name, e.str());
+    };
+    if (!b) return no_after(b.error());
     const auto* ta = std::get_if<ir::TensorType>(&a->type);
     if (!(a->type == b->type) && ta)
-      return fmt::format("{} is {} before and {} after", before->name, ir::str(a->type), ir::str(b->type));
+      return found("{} is {} before and {} after", name, ir::str(a->type), ir::str(b->type));
     if (!ta) {
       if (a->number && b->number && !equal(a->number->f, b->number->f))
-        return fmt::format("{} is {} before and {} after", before->name, a->number->f, b->number->f);
+        return found("{} is {} before and {} after", name, a->number->f, b->number->f);
       continue;
     }
-    if (!ir::is_static(ta->shape)) return ++unjudged_, std::nullopt;
+    if (!ir::is_static(ta->shape)) return unjudged();
     const auto sizes = ir::static_sizes(ta->shape);
     int64_t n = 1;
     for (int64_t s : sizes) n *= s;
@@ -222,15 +222,15 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
       ops::IndexBuffer at{};
       for (size_t d = 0; d < sizes.size(); ++d) at[d] = place / strides[d] % sizes[d];
       const ops::Index index(at.data(), sizes.size());
-      const auto differs = [&](double x, double y) {
-        return fmt::format("{} at element {} of {}: {} before, {} after", before->name, place, n, x, y);
+      const auto differs = [&](double x, double y, const std::string& more = {}) {
+        return found("{} at element {} of {}: {} before, {} after{}", name, place, n, x, y, more);
       };
       if (!is_float(ta->dtype)) {
         const auto x = lazy.certain(before, index);
-        if (!x) return unjudged();
+        if (!x) return too_much();
         const auto y = lazy.certain(after, index);
-        if (!y && lazy.count() >= kMaxElements) return unjudged();
-        if (!y) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, y.error().str());
+        if (!y && lazy.count() >= kMaxElements) return too_much();
+        if (!y) return no_after(y.error());
         const bool loose = promise >= Agreement::kReassociated;
         if (x->v != y->v && !(loose && (!x->certain || !y->certain)))
           return differs(static_cast<double>(x->v), static_cast<double>(y->v));
@@ -238,17 +238,17 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
       }
       if (promise <= Agreement::kEqual) {
         const auto x = lazy.f(before, index);
-        if (!x) return ++unjudged_, std::nullopt;
+        if (!x) return unjudged();
         const auto y = lazy.f(after, index);
-        if (!y) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, y.error().str());
+        if (!y) return no_after(y.error());
         if (!(promise == Agreement::kBitExact ? same_bits(*x, *y) : equal(*x, *y))) return differs(*x, *y);
         continue;
       }
       const auto x = lazy.bounded(before, index);
-      if (!x) return unjudged();
+      if (!x) return too_much();
       const auto y = lazy.bounded(after, index);
-      if (!y && lazy.count() >= kMaxElements) return unjudged();
-      if (!y) return fmt::format("the replacement of {} cannot be evaluated: {}", before->name, y.error().str());
+      if (!y && lazy.count() >= kMaxElements) return too_much();
+      if (!y) return no_after(y.error());
       if (fill == Fill::kNan) {
         // NaN must reach what depends on it; another formula may let it reach further.
         if (std::isnan(x->v) ? !std::isnan(y->v) : std::isnan(y->v) && promise < Agreement::kApproximate)
@@ -260,10 +260,10 @@ std::optional<std::string> Validator::round(const PassDef& pass, const Rewriter&
       const double unit = ta->dtype == DType::bf16 ? 0x1p-8 : ta->dtype == DType::f16 ? 0x1p-11 : 0;
       double bound = x->e + y->e + 4 * unit * (std::fabs(x->v) + std::fabs(y->v));
       if (promise == Agreement::kApproximate) bound += 1e-5 * std::fabs(x->v);
-      if (std::fabs(x->v - y->v) > bound) return differs(x->v, y->v) + fmt::format(" (bound {:.3g})", bound);
+      if (std::fabs(x->v - y->v) > bound) return differs(x->v, y->v, fmt::format(" (bound {:.3g})", bound));
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 // Sizes of symbolic dims: the smallest, a middle and an odd one of each range, and the largest where that is small.
@@ -288,8 +288,7 @@ std::vector<ir::SymbolValues> Validator::choices(const std::vector<std::string>&
   return out;
 }
 
-std::optional<std::string> Validator::check_whole(const PassDef& pass, const Graph& before, const Graph& after) {
-  if (mode_ == Verify::kOff) return std::nullopt;
+Verdict Validator::check_whole(Agreement promise, const Graph& before, const Graph& after, bool however_large) {
   std::vector<std::string> symbols;
   for (const Value* v : before.inputs()) {
     if (const auto* t = v->tensor())
@@ -320,9 +319,10 @@ std::optional<std::string> Validator::check_whole(const PassDef& pass, const Gra
       if (n->num_results() && n->result()->tensor()) sizes_at(*n->result()->tensor(), values, result);
       const ops::OpDef* d = ops::def(*n);
       const bool sums = d && d->agreement >= Agreement::kReassociated;
+      if (however_large) break;
       if (result > kMaxWhole || largest > kMaxWhole || terms > kMaxWhole ||
           (work += std::max(largest, result * (sums ? terms : 1))) > kMaxWhole)
-        return ++unjudged_, std::nullopt;
+        return unjudged();
     }
     size_t seed = 17;
     for (Fill fill : {Fill::kNormal, Fill::kExtremes}) {
@@ -340,78 +340,83 @@ std::optional<std::string> Validator::check_whole(const PassDef& pass, const Gra
         int64_t c = 0;
         auto sizes = sizes_at(*v->tensor(), values, c);
         const DType t = v->tensor()->dtype;
-        if (c > kMaxPool || (!is_float(t) && !is_int(t) && !is_bool(t))) return ++unjudged_, std::nullopt;
+        if (c > kMaxPool || (!is_float(t) && !is_int(t) && !is_bool(t))) return unjudged();
         given.push_back(window(t, std::move(sizes), is_float(t) ? fill : Fill::kNormal, seed));
       }
       interp::State state_before, state_after;
       const auto a = interp::run(before, given, {.state = &state_before});
-      if (!a) return ++unjudged_, std::nullopt;
+      if (!a) return unjudged();
       const auto b = interp::run(after, given, {.state = &state_after});
-      if (!b) return fmt::format("the graph cannot be evaluated after the pass: {}", b.error().str());
-      const auto compare = [&](const std::string& what, const ir::Tensor& x,
-                               const ir::Tensor& y) -> std::optional<std::string> {
+      if (!b) return found("the graph cannot be evaluated after the pass: {}", b.error().str());
+      const auto compare = [&](const std::string& what, const ir::Tensor& x, const ir::Tensor& y) -> Verdict {
         const auto c = interp::compare(
-            y, x,
-            pass.agreement >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
-        if (c.agrees()) return std::nullopt;
-        return fmt::format("{} differs after the pass: {}", what, c.str());
+            y, x, promise >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
+        if (c.agrees()) return {};
+        return found("{} differs after the pass: {}", what, c.str());
       };
       for (size_t i = 0; i < a->outputs.size() && i < b->outputs.size(); ++i) {
         const ir::Tensor *x = interp::tensor(a->outputs[i]), *y = interp::tensor(b->outputs[i]);
         if (x && y)
-          if (auto p = compare(fmt::format("output {}", i), *x, *y)) return p;
+          if (Verdict p = compare(fmt::format("output {}", i), *x, *y); p.fault) return p;
       }
       for (const auto& [i, x] : a->inputs) {
         const auto it = b->inputs.find(i);
-        if (it == b->inputs.end()) return fmt::format("input {} is no longer overwritten", before.inputs()[i]->name);
-        if (auto p = compare("the new value of input " + before.inputs()[i]->name, x, it->second)) return p;
+        if (it == b->inputs.end()) return found("input {} is no longer overwritten", before.inputs()[i]->name);
+        if (Verdict p = compare("the new value of input " + before.inputs()[i]->name, x, it->second); p.fault) return p;
       }
       for (const auto& [name, x] : state_before.values) {
         const auto it = state_after.values.find(name);
-        if (it == state_after.values.end()) return fmt::format("state {} is no longer written", name);
-        if (auto p = compare("state " + name, x, it->second)) return p;
+        if (it == state_after.values.end()) return found("state {} is no longer written", name);
+        if (Verdict p = compare("state " + name, x, it->second); p.fault) return p;
       }
     }
   }
-  return std::nullopt;
+  return {};
 }
 
-std::optional<std::string> Validator::check(const PassDef& pass, const Rewriter& rw) {
-  if (mode_ == Verify::kOff) return std::nullopt;
-  Region region;
-  std::set<const Node*> inside;
-  std::vector<const Node*> nodes;
-  const auto add = [&](const Node* n) {
-    if (inside.insert(n).second) nodes.push_back(n);
-  };
-  add(&rw.root());
-  for (const Node* n : rw.matched_nodes()) add(n);
-  const std::vector<Node*> fresh = rw.new_nodes();
-  if (const Node* n = rounds_more(nodes, fresh))
-    return fmt::format("{} would be rounded to {} on the way", rw.root().result()->name, ir::str(n->result()->type));
-  for (const Node* n : fresh) add(n);
-  std::set<const Value*> seen;
+std::optional<std::string> Validator::glance(const Rewriter& rw) const {
+  std::vector<const Node*> removed(rw.matched_nodes().begin(), rw.matched_nodes().end());
+  removed.push_back(&rw.root());
+  const Node* n = rounds_more(removed, rw.new_nodes());
+  if (!n) return std::nullopt;
+  return fmt::format("{} would be rounded to {} on the way", rw.root().result()->name, ir::str(n->result()->type));
+}
+
+Verdict Validator::check(const Region& region) {
   std::vector<std::string> symbols;
-  const auto collect = [&](const Value* v) {
-    if (v->is_constant() || !seen.insert(v).second || (v->producer && inside.contains(v->producer))) return;
-    region.boundary.push_back(v);
+  for (const Value* v : region.graph->inputs()) {
     if (const auto* t = v->tensor())
       for (const ir::Dim& d : t->shape) d.collect_symbols(symbols);
     if (const auto* s = v->scalar(); s && s->expr) s->expr->collect_symbols(symbols);
-  };
-  for (const Node* n : nodes)
-    for (const Value* v : n->inputs()) collect(v);
-  for (const Value* v : rw.replacement())
-    if (v) collect(v);
-
+  }
+  Verdict all;
   for (const auto& values : choices(symbols)) {
     size_t seed = 1;
     for (Fill fill : {Fill::kNormal, Fill::kExtremes, Fill::kNan, Fill::kInfinite}) {
-      if (fill == Fill::kInfinite && pass.agreement >= Agreement::kReassociated) continue;  // inf - inf is not judged
-      if (auto fault = round(pass, rw, region, fill, values, seed++ * 131)) return fault;
+      if (fill == Fill::kInfinite && region.promise >= Agreement::kReassociated) continue;  // inf - inf is not judged
+      Verdict one = round(region, fill, values, seed++ * 131);
+      if (one.fault) return one;
+      all.judged &= one.judged;
     }
   }
-  return std::nullopt;
+  return all;
+}
+
+std::vector<Verdict> Validator::judge(std::span<const Region> regions) {
+  std::vector<Verdict> out(regions.size());
+  std::vector<std::pair<const std::string, Verdict>*> open;  // known_'s entries do not move
+  std::vector<const Region*> open_regions;
+  for (const Region& r : regions)
+    if (const auto [it, fresh] = known_.try_emplace(r.key); fresh) {
+      open.push_back(&*it);
+      open_regions.push_back(&r);
+    }
+  parallel_for(static_cast<int64_t>(open.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      open[static_cast<size_t>(i)]->second = check(*open_regions[static_cast<size_t>(i)]);
+  });
+  for (size_t i = 0; i < regions.size(); ++i) out[i] = known_.at(regions[i].key);
+  return out;
 }
 
 }  // namespace edgewright::passes
