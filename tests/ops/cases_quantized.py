@@ -279,3 +279,25 @@ def _(v):
     v.case(name, aten.convolution.default, i32, draw(1, 2, 4, 4, dtype=i8, lo=-128, hi=127), draw(2, 2, 3, 3, dtype=i8, lo=-128, hi=127), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
     v.case(name, aten.div.Tensor, i32, draw(3, dtype=i32, lo=-128, hi=127), 0.37)
     v.case(name, aten.mul.Scalar, i32, draw(3, dtype=i32, lo=-128, hi=127), 0.37)
+
+
+@op("fake_quantize")
+def _(v):
+    name, per_channel = "aten.fake_quantize_per_tensor_affine", "aten.fake_quantize_per_channel_affine"
+    for scale in (0.5, 0.1, -0.5, 1e-40, math.inf, math.nan, 0.0):
+        v.case(name + "_cachemask", EDGES, scale, 3, -8, 7, tol=EXACT)
+    for x in (EDGES, draw(2, 3), draw(), draw(0, 2), special(f16), special(bf16)):
+        v.case(name, x, 0.1, 3, -128, 127, tol=EXACT)
+        v.case(name + ".tensor_qparams", x, torch.tensor(0.1), torch.tensor(-2, dtype=i32), 0 - 8, 7, tol=EXACT)
+    for on in (0, 1):
+        v.case("aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams", EDGES, torch.tensor([0.1]), torch.tensor([3], dtype=i32),
+               torch.tensor([on]), -8, 7, tol=EXACT)
+    # By channel PyTorch casts to int64 before it clamps; what leaves that is undefined there, and clamped here.
+    x, scales, zeros = EDGES.clamp(max=1e9).view(2, 4, 3), torch.tensor([0.1, 0.5, 0.25, 0.03]), torch.tensor([0, 3, -2, 7], dtype=i32)
+    v.case(per_channel, x, scales, zeros, 1, -8, 7, tol=EXACT)
+    v.case(per_channel + "_cachemask", x, scales, zeros, 1, -8, 7, tol=EXACT)
+    v.case(per_channel, draw(3, 4), scales[:3].contiguous(), zeros[:3].contiguous(), 0, -8, 7, tol=EXACT)
+    v.rejects(name, draw(3), 0.1, 300, -128, 127)
+    v.rejects(name, draw(3, dtype=i32), 0.1, 3, -128, 127)
+    v.rejects(per_channel, draw(3, 4), scales, zeros, 0, -8, 7)
+    v.case(Q + "fake_quant_per_channel", x, scales, zeros, 1, -8, 7, tol=EXACT)
