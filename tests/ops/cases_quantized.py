@@ -301,3 +301,12 @@ def _(v):
     v.rejects(name, draw(3, dtype=i32), 0.1, 3, -128, 127)
     v.rejects(per_channel, draw(3, 4), scales, zeros, 0, -8, 7)
     v.case(Q + "fake_quant_per_channel", x, scales, zeros, 1, -8, 7, tol=EXACT)
+
+
+@op("int_mm")
+def _(v):
+    v.case("aten._int_mm", draw(3, 5, dtype=i8, lo=-128, hi=128), draw(5, 4, dtype=i8, lo=-128, hi=128))
+    v.case("aten._int_mm", draw(1, 8, dtype=i8, lo=-128, hi=128), draw(8, 1, dtype=i8, lo=-128, hi=128))
+    v.case("aten._int_mm", draw(2, 8, dtype=u8, lo=0, hi=256), draw(8, 3, dtype=i8, lo=-128, hi=128))
+    v.rejects("aten._int_mm", draw(3, 5, dtype=i8), draw(4, 4, dtype=i8))
+    v.rejects("aten._int_mm", draw(3, 5, dtype=i32), draw(5, 4, dtype=i32))

@@ -4,7 +4,10 @@ and its arguments with their defaults, as torch declares them. Needs torch; the 
 import pathlib
 import re
 
+import executorch.exir.passes._quant_patterns_and_replacements  # noqa: F401 - registers quantized_decomposed.embedding_*
 import torch
+import torch.ao.quantization.fx._decomposed  # noqa: F401 - registers quantized_decomposed
+import torchao.quantization.quant_primitives  # noqa: F401 - registers torchao
 
 here = pathlib.Path(__file__).parent
 
@@ -25,6 +28,24 @@ def overloads(name):
     return [] if packet is None else [getattr(packet, o)._schema for o in packet.overloads()]
 
 
+# The functional overload that a kernel's overload stands for.
+FUNCTIONAL = {"out": "default", "Tensor_out": "tensor", "dtype_out": "dtype"}
+
+
+def quantized(space, kernel):
+    """The line for a kernel of quantized_decomposed or torchao, which have no out variants of their own in torch."""
+    name, _, overload = kernel.partition(".")
+    packet = getattr(getattr(torch.ops, space), name, None)
+    functional = FUNCTIONAL[overload]
+    if packet is None or functional not in packet.overloads():
+        print("torch has no", kernel)
+        return None
+    schema = getattr(packet, functional)._schema
+    args = [a.name + ("=" + text(a.default_value) if a.has_default_value() else "") for a in schema.arguments]
+    op = f"{space}.{name}" + ("" if functional == "default" else "." + functional)
+    return " ".join([f"{space}::{kernel}", op, *args, "->", *["out"] * len(schema.returns)])
+
+
 def inputs(schema):
     return [(a.name, str(a.type)) for a in schema.arguments if not a.is_out]
 
@@ -32,6 +53,10 @@ def inputs(schema):
 def main():
     lines = []
     for path in sorted((here / "../../src/runtime/kernels").glob("*.cc")):
+        for space, kernel in re.findall(r'\{"(quantized_decomposed|torchao)::([^"]+)", ', path.read_text()):
+            line = quantized(space, kernel)
+            if line:
+                lines.append(line)
         for kernel in re.findall(r'\{"aten::([^"]+)", ', path.read_text()):
             name, _, overload = kernel.partition(".")
             if name.endswith("_") or name.startswith("sym_") or name == "_local_scalar_dense":

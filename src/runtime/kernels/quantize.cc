@@ -594,7 +594,7 @@ Result<void> choose_qparams_per_token(Call& c) {
 Result<void> choose_qparams_affine(Call& c) {
   const Tensor& x = c.in(0);
   const std::string_view mapping = c.text(1);
-  const Call::Ints block = c.ints(2);
+  Call::Ints block = c.ints(2);
   const auto target = static_cast<DType>(c.integer(3));
   const double qmin = c.real_or(4, lowest(target)), qmax = c.real_or(5, highest(target));
   const DType t = x.dtype;
@@ -603,6 +603,9 @@ Result<void> choose_qparams_affine(Call& c) {
   EW_TRY(c.ok());
   const bool asymmetric = mapping == "ASYMMETRIC", no_clipping = mapping == "SYMMETRIC_NO_CLIPPING_ERR";
   const DType zero_dtype = zero_point.dtype;
+  // Where blocks reduce nothing, PyTorch's reductions take everything.
+  if (block.size() == x.rank && std::ranges::all_of(block.span(), [](int64_t b) { return b == 1; }))
+    std::copy_n(x.sizes.begin(), x.rank, block.v.begin());
   return choose_by_block(c, x, scale, zero_point, block.span(), [=](double lo, double hi) -> Chosen {
     lo = least(lo, 0);
     hi = most(hi, 0);
