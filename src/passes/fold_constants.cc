@@ -6,7 +6,8 @@ namespace edgewright::passes {
 namespace {
 
 // A constant that grows the file needs a reason: results larger than this stay computed unless no larger than the operands.
-constexpr int64_t kMaxGrowth = 1 << 16;  // bytes
+// Masks and positions of some hundred tokens are below it.
+constexpr int64_t kMaxGrowth = 1 << 20, kMaxRepeats = 1 << 16;  // bytes
 
 Match fold(Node& n, Rewriter& rw) {
   const ops::OpDef* d = ops::def(n);
@@ -24,7 +25,9 @@ Match fold(Node& n, Rewriter& rw) {
     const ir::Dim count = ir::numel(t->shape);
     result_bytes += count.value() * static_cast<int64_t>(size_of(t->dtype));
   }
-  if (result_bytes > std::max(operand_bytes, kMaxGrowth))
+  // Copies of the same elements say nothing new, and their users broadcast.
+  const bool repeats = n.is("aten.expand") || n.is("aten.repeat");
+  if (result_bytes > std::max(operand_bytes, repeats ? kMaxRepeats : kMaxGrowth))
     return no_match("the folded constant would be larger than what it is made from");
   auto r = interp::evaluate(n);
   if (!r) return {false, "a constant expression cannot be evaluated", std::move(r.error())};

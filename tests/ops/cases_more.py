@@ -111,3 +111,22 @@ def _(v):
     v.case("aten._weight_norm", draw(3, 2, 2), g, 0)
     v.case("aten._weight_norm", draw(3, 2), draw(1, 2), 1)
     v.case("aten._weight_norm_interface", draw(3, 2, 2), g, 0)
+
+
+@op("diff")
+def _(v):
+    d = "aten.diff"
+    for t in (None, f64, torch.float16, i64, i32, torch.uint8, torch.bool):
+        x = draw(3, 4) if t is None else draw(3, 4, dtype=t)
+        v.case(d, x)
+        v.case(d, x, 1, 0, x[:1], x[1:])
+    v.case(d, draw(5), 2)
+    v.case(d, draw(2, 5), 3, -1, draw(2, 1))
+    v.case(d, draw(2, 3), 5, 1)
+    v.case(d, draw(2, 3), 0, 1)
+    v.case(d, draw(0, 3), 1, 0)
+    v.case(d, draw(2, 1, 3), 1, 1, None, draw(2, 2, 3))
+    v.rejects(d, draw(2, 3), -1)
+    v.rejects(d, draw(2, 3), 1, 2)
+    v.rejects(d, draw(2, 3), 1, 0, draw(1, 4))
+    v.rejects(d, torch.tensor(1.0))
