@@ -185,10 +185,15 @@ PyRefused refused(const PyGlobal& f, const PyTuple& args) {
   if (wrapper || (f.module == "torch._tensor" && f.name == "_rebuild_from_type_v2")) {
     const size_t at = wrapper ? 0 : 1;
     if (at < args.items.size())
-      if (const auto* type = args.items[at]->as<PyGlobal>())
-        return {"tensor subclass " + type->module + "." + type->name};
+      if (const auto* type = args.items[at]->as<PyGlobal>()) {
+        // (function, type, its arguments, attributes): only a wrapper holds all that it is in its attributes.
+        const auto* inner = args.items[0]->as<PyGlobal>();
+        const bool has_parts = !wrapper && args.items.size() == 4 && inner && inner->module == "torch._utils" &&
+                               inner->name == "_rebuild_wrapper_subclass" && args.items[3]->as<PyDict>();
+        return {"tensor subclass " + type->module + "." + type->name, has_parts ? args.items[3] : nullptr};
+      }
   }
-  return {"object of " + f.module + "." + f.name};
+  return {"object of " + f.module + "." + f.name, nullptr};
 }
 
 Result<void> Machine::global(std::string m, std::string n) {
@@ -323,7 +328,7 @@ Result<bool> Machine::step() {
         EW_ASSIGN(n, number<uint8_t>());
       }
       if (!take(n)) return truncated();
-      push(PyRefused{"bytes"});
+      push(PyRefused{"bytes", nullptr});
       break;
     }
     case '.': return false;

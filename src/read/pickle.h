@@ -42,6 +42,8 @@ struct PyStorage {
 };
 struct PyRefused {  // "tensor subclass torchao.Int8Tensor", "object of my.Config"
   std::string what;
+  // The attributes of a wrapper subclass, a dict: its inner tensors are plain ones. Null elsewhere.
+  PyRef attributes = nullptr;
 };
 struct PyOpaque {  // a device, layout and the like: carried, never looked at
   std::string text;

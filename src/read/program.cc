@@ -27,6 +27,10 @@ constexpr int kMaxGraphDepth = 32;
 struct Shared {
   std::unordered_map<std::string_view, Dim> dims;  // parsed expressions
   std::unordered_map<std::string, std::shared_ptr<const ir::Op>> unknown_ops;
+  const Weights& weights;
+  std::unordered_map<std::string_view, std::string_view>
+      subclasses;  // held tensor subclasses: name in the graph -> in the file
+  std::map<std::pair<std::string, std::string>, Value*> parts;  // what was taken out of them
 };
 
 // A size or stride: its expression, and the number it was in the example, if known.
@@ -148,6 +152,8 @@ class GraphReader {
   Result<Dim> dim(std::string_view text);
   Result<Value*> use(JsonValue name);
   Result<void> node(JsonObject n);
+  Result<bool> inner_tensor(const std::vector<std::pair<std::string_view, JsonValue>>& args,
+                            const std::vector<Result_>& results);
   Result<void> result(std::string_view kind, JsonValue v, std::vector<Result_>& into);
   Result<std::shared_ptr<const ir::Op>> unknown_op(const std::string& name,
                                                    const std::vector<std::pair<std::string_view, JsonValue>>& args,
@@ -284,6 +290,8 @@ Result<Value*> GraphReader::use(JsonValue name_value) {
       return fail(Code::kMalformed, "'{}' is used: {}", name, d->second);
     return v;
   }
+  if (const auto it = shared_.subclasses.find(name); depth_ == 0 && it != shared_.subclasses.end())
+    return std::unexpected(std::move(shared_.weights.find(it->second).error()));
   return fail(Code::kMalformed, "'{}' is used before anything defines it", name);
 }
 
@@ -544,6 +552,30 @@ Result<std::vector<std::string>> GraphReader::check_types(const ops::OpDef& d, c
   return found;
 }
 
+// access_subclass_inner_tensor(src_subclass_tensor, attr) of a held tensor: a constant. False where it is of something else.
+Result<bool> GraphReader::inner_tensor(const std::vector<std::pair<std::string_view, JsonValue>>& args,
+                                       const std::vector<Result_>& results) {
+  if (args.size() != 2 || results.size() != 1) return false;
+  EW_ASSIGN(const auto source, as_union(args[0].second, "an argument"));
+  EW_ASSIGN(const auto attribute, as_union(args[1].second, "an argument"));
+  if (source.first != "as_tensor" || attribute.first != "as_string") return false;
+  EW_ASSIGN(const JsonObject o, as_object(source.second, "a tensor argument"));
+  EW_ASSIGN(const std::string_view name, string_member(o, "name"));
+  const auto it = shared_.subclasses.find(name);
+  if (depth_ > 0 || it == shared_.subclasses.end()) return false;
+  EW_ASSIGN(const std::string_view what, as_string(attribute.second, "an attribute's name"));
+  Value*& v = shared_.parts[{std::string(it->second), std::string(what)}];
+  if (!v) {
+    EW_ASSIGN(ir::Tensor t, shared_.weights.part(it->second, what));
+    v = g_->add_constant(std::string(it->second) + "." + std::string(what), std::move(t));
+  }
+  if (v->type != results[0].type)
+    return fail(Code::kMalformed, "'{}' of tensor '{}' is {} but the graph takes it as {}", what, it->second,
+                ir::str(v->type), ir::str(results[0].type));
+  EW_TRY(define(results[0].name, v));
+  return true;
+}
+
 Result<void> GraphReader::node(JsonObject n) {
   EW_ASSIGN(const std::string_view target, string_member(n, "target"));
   EW_ASSIGN(const JsonArray inputs, array_member(n, "inputs"));
@@ -565,6 +597,10 @@ Result<void> GraphReader::node(JsonObject n) {
   }
 
   const std::string name = op_name(target);
+  if (name == "export.access_subclass_inner_tensor") {
+    EW_ASSIGN(const bool taken, inner_tensor(given, results));
+    if (taken) return {};
+  }
   const ops::OpDef* def = ops::find(name);
   if (def && absent) return fail(Code::kUnsupported, "{} leaves {} of its results undefined", name, absent);
 
@@ -713,7 +749,7 @@ std::optional<Region> region_of(const ir::Tensor& t) {
 
 class ProgramReader {
  public:
-  ProgramReader(const Weights& weights) : weights_(weights), reader_(shared_, 0) {}
+  ProgramReader(const Weights& weights) : weights_(weights), shared_{.weights = weights}, reader_(shared_, 0) {}
   Result<ir::Program> read(JsonValue root, const Bytes& samples);
 
  private:
@@ -775,6 +811,10 @@ Result<void> ProgramReader::held(std::string_view kind, JsonObject spec) {
   EW_ASSIGN(const std::string_view fqn, string_member(spec, kind == "parameter" ? "parameter_name"
                                                             : kind == "buffer"  ? "buffer_name"
                                                                                 : "tensor_constant_name"));
+  if (weights_.has_parts(fqn) && !mutated_.contains(fqn)) {
+    shared_.subclasses.emplace(arg_name, fqn);  // refused where it is used as a whole
+    return {};
+  }
   EW_ASSIGN(ir::Tensor t, weights_.find(fqn));
   EW_ASSIGN(const TensorMeta meta, reader_.tensor_meta(arg_name));
   const ir::TensorType have{t.dtype, ir::Shape(t.sizes.begin(), t.sizes.end())};

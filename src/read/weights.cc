@@ -42,6 +42,15 @@ Result<ir::Tensor> as_tensor(PyRef r) {
 }
 }  // namespace
 
+void Weights::add_parts(const std::string& name, PyRef r) {
+  const auto* refused = r->as<PyRefused>();
+  if (!refused || !refused->attributes) return;
+  auto& into = parts_[name];
+  for (const auto& [key, value] : refused->attributes->as<PyDict>()->items)
+    if (const auto* attribute = key->as<std::string>(); attribute)
+      if (const auto* t = value->as<ir::Tensor>()) into.insert_or_assign(*attribute, *t);
+}
+
 Result<void> Weights::add_torch_save(const Bytes& bytes) {
   if (bytes.data.empty()) return {};
   EW_ASSIGN(const Pickle p, read_torch_save(bytes));
@@ -51,6 +60,7 @@ Result<void> Weights::add_torch_save(const Bytes& bytes) {
     const auto* name = key->as<std::string>();
     if (!name) return fail(Code::kMalformed, "a tensor's name is not a string");
     auto t = as_tensor(value);
+    if (!t) add_parts(*name, value);
     if (t)
       tensors_[*name] = std::move(*t);
     else
@@ -76,7 +86,8 @@ Result<std::vector<int64_t>> plain_ints(JsonArray a, std::string_view what) {
 }
 }  // namespace
 
-Result<ir::Tensor> Weights::from_config(const ZipArchive& zip, JsonObject meta, const std::string& folder) {
+Result<ir::Tensor> Weights::from_config(const ZipArchive& zip, const std::string& name, JsonObject meta,
+                                        const std::string& folder) {
   EW_ASSIGN(const std::string_view file, string_member(meta, "path_name"));
   const std::string path = folder + std::string(file);
   const ZipEntry* e = zip.find(path);
@@ -87,6 +98,7 @@ Result<ir::Tensor> Weights::from_config(const ZipArchive& zip, JsonObject meta, 
     if (!maybe(meta, "tensor_meta")) return fail(Code::kUnsupported, "an object, not a tensor ('{}')", path);
     EW_ASSIGN(const Bytes b, zip.read(*e));
     EW_ASSIGN(const Pickle p, read_torch_save(b));
+    add_parts(name, p.root);
     return as_tensor(p.root);
   }
   EW_ASSIGN(const JsonObject tensor, object_member(meta, "tensor_meta"));
@@ -134,7 +146,7 @@ Result<void> Weights::add_config(const ZipArchive& zip, std::string_view config,
   for (const auto [key, value] : entries) {
     std::string name(key);
     EW_ASSIGN(const JsonObject meta, as_object(value, "an entry of a weights config"));
-    auto t = from_config(zip, meta, folder);
+    auto t = from_config(zip, name, meta, folder);
     if (t) {
       tensors_[std::move(name)] = std::move(*t);
     } else if (t.error().code == Code::kUnsupported) {
@@ -151,6 +163,12 @@ Result<ir::Tensor> Weights::find(std::string_view name) const {
   if (auto it = tensors_.find(key); it != tensors_.end()) return it->second;
   if (auto it = refused_.find(key); it != refused_.end()) return with_note(it->second, "tensor '" + key + "'");
   return fail(Code::kMalformed, "the file holds no tensor '{}'", name);
+}
+
+Result<ir::Tensor> Weights::part(std::string_view name, std::string_view attribute) const {
+  if (const auto it = parts_.find(std::string(name)); it != parts_.end())
+    if (const auto t = it->second.find(attribute); t != it->second.end()) return t->second;
+  return fail(Code::kUnsupported, "tensor '{}': the file holds no plain tensor '{}' inside of it", name, attribute);
 }
 
 }  // namespace edgewright::read

@@ -31,14 +31,21 @@ class Weights {
 
   // Errors: kMalformed where there is no such tensor; the recorded reason where it is there but cannot be read (a tensor subclass).
   Result<ir::Tensor> find(std::string_view name) const;
+  // Whether it is a tensor subclass that wraps plain tensors; programs take those out by attribute ("qdata").
+  bool has_parts(std::string_view name) const { return parts_.contains(std::string(name)); }
+  // Errors: kUnsupported where there is no such tensor inside.
+  Result<ir::Tensor> part(std::string_view name, std::string_view attribute) const;
   bool has(std::string_view name) const {
     return tensors_.contains(std::string(name)) || refused_.contains(std::string(name));
   }
 
  private:
-  Result<ir::Tensor> from_config(const ZipArchive& zip, JsonObject meta, const std::string& folder);
+  Result<ir::Tensor> from_config(const ZipArchive& zip, const std::string& name, JsonObject meta,
+                                 const std::string& folder);
+  void add_parts(const std::string& name, PyRef r);
   std::unordered_map<std::string, ir::Tensor> tensors_;
   std::unordered_map<std::string, Error> refused_;  // a reason matters only if the program uses the tensor
+  std::unordered_map<std::string, std::map<std::string, ir::Tensor, std::less<>>> parts_;
   std::map<std::string, Bytes> files_;
 };
 

@@ -220,8 +220,18 @@ def without_paths(ep):
     return ep
 
 
+def subclass_parts():
+    """A weight that wraps plain tensors, as torchao quantizes them: the program takes them out one by one."""
+    from torchao.quantization import IntxUnpackedToInt8Tensor
+    linear = torch.nn.Linear(32, 1, bias=False)
+    qdata, scale, zero = (torch.arange(32) % 16 - 8).to(torch.int8).view(1, 32), torch.full((1, 1), 0.5), torch.zeros(1, 1, dtype=torch.int8)
+    linear.weight = torch.nn.Parameter(IntxUnpackedToInt8Tensor(qdata, scale, zero, torch.int4, (1, 32), torch.float32, None), requires_grad=False)
+    torch.export.save(without_paths(export(linear.eval(), (torch.ones(1, 32),), strict=False)), OUT / "subclass_parts.pt2")
+
+
 def main():
     OUT.mkdir(exist_ok=True)
+    subclass_parts()
     torch.manual_seed(7)
     r, expected = torch.randn, {}
 

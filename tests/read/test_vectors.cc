@@ -312,6 +312,20 @@ TEST(Read, a_tensor_subclass_is_refused_by_name) {
   EXPECT_NE(r.error().str().find("a.bias"), std::string::npos) << r.error().str();
 }
 
+TEST(Read, a_tensor_subclass_gives_the_plain_tensors_that_it_wraps) {
+  const ir::Program p = read_one("subclass_parts");
+  std::map<std::string, const ir::Tensor*> held;
+  for (const ir::Value* v : p.graph->constants()) held[v->name] = v->data.get();
+  ASSERT_EQ(held.size(), 3u);  // qdata, scale, zero_point; each once
+  bool found = false;
+  for (const auto& [name, t] : held) {
+    if (t->dtype != DType::i8 || t->numel() != 32) continue;
+    found = true;
+    for (int64_t i = 0; i < 32; ++i) EXPECT_EQ(ir::load_i(t->dtype, t->data, i), i % 16 - 8);
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST(Read, weights_that_were_fake_are_refused) {
   const auto r = read_pt2(vector_path("refused_fake.pt2"));
   ASSERT_FALSE(r);
