@@ -3,6 +3,7 @@
 #include "ops/gemm.h"
 #include "ops/products.h"
 #include "ops/view_rules.h"
+#include "ops/masks.h"
 
 namespace edgewright::ops {
 namespace {
@@ -236,19 +237,6 @@ Result<void> whole(const Form& f, const Call& c, std::span<const ir::Tensor> in,
   assign(out[0], result);
   if (f.extra != Extra::kNone) assign(out[1], extra);
   return {};
-}
-
-// True where the values are known and no row along the last dim is masked throughout.
-bool has_no_full_row(const ir::Value* mask) {
-  if (!mask->is_constant() || mask->tensor()->rank() == 0) return false;
-  const std::vector<double> m = to_doubles(*mask->data);
-  const auto n = static_cast<size_t>(mask->data->sizes.back());
-  const double masked = is_bool(mask->data->dtype) ? 0 : -INFINITY;
-  for (size_t row = 0; n > 0 && row < m.size(); row += n)
-    if (std::all_of(m.begin() + static_cast<ptrdiff_t>(row), m.begin() + static_cast<ptrdiff_t>(row + n),
-                    [&](double v) { return v == masked; }))
-      return false;
-  return n > 0;
 }
 
 Result<std::vector<ir::Value*>> decompose(const Form& f, const ir::Node& n, Builder& b) {

@@ -13,6 +13,7 @@ const std::vector<std::string>& default_pipeline() {
       "convert-to-linear",  // before folding, which would swallow the transposes it looks for (right either way)
       "fold-batch-norm",    // needs convolution or linear beside the norm
       "fold-constants",     // masks, positions, scales
+      "safe-softmax",       // where masks are constants, it sees what they close
       "xnn-forms",          // what XNNPACK computes in its own layout
       "decompose",          // what XNNPACK refused after all, and what the forms are made of
       "fold-constants",     // weights into their new layout

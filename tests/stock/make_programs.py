@@ -108,12 +108,19 @@ class Forms(nn.Module):
         return (*pools, x[:, 1::2], x[..., 2::3] + 1, x[:, :, ::4], F.interpolate(x, scale_factor=(2, 3)), F.glu(x, 1), self.c(v), self.i(x))
 
 
+class Masked(nn.Module):
+    """Attention whose masks close whole rows: by -inf, and by False; their outputs are zeros."""
+
+    def forward(self, q, k, v, added, kept):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=added), F.scaled_dot_product_attention(q, k, v, attn_mask=kept)
+
+
 def flat(v):
     return {str(i): t.detach().contiguous().clone() for i, t in enumerate(torch.utils._pytree.tree_flatten(v)[0])}
 
 
 # `exact`: PyTorch's outputs in double precision, rounded once, where its own single ones are no better than what is to be tested.
-def make(name, module, *inputs, dynamic=None, exact=False):
+def make(name, module, *inputs, dynamic=None, exact=False, core=False):
     module.eval()
     with torch.no_grad():
         program = torch.export.export(module, inputs, dynamic_shapes=dynamic, strict=False)
@@ -121,6 +128,8 @@ def make(name, module, *inputs, dynamic=None, exact=False):
         outputs = eager(*inputs)
         if exact:
             outputs = tuple(y.float() for y in eager.double()(*(x.double() for x in inputs)))
+    if core:
+        program = program.run_decompositions()
     for node in program.graph.nodes:  # no path of a machine in a committed file
         node.meta.pop("stack_trace", None)
     d = OUT / name
@@ -145,4 +154,8 @@ make("linears", Linears(), torch.randn(6, 6))
 make("dynamic", nn.Sequential(nn.Linear(5, 4), nn.Softplus()), torch.randn(3, 5), dynamic=({0: torch.export.Dim("n", min=2, max=9)},))
 make("norms", Norms(), torch.randn(1, 4, 24, 12) + 500, exact=True)
 make("forms", Forms(), torch.randn(1, 4, 10, 7), torch.randn(2, 4, 4, 5, 6))
+added = torch.zeros(1, 1, 5, 7)
+added[..., 2, :] = added[..., 3, 4:] = float("-inf")
+for name, core in (("masked", False), ("masked_core", True)):
+    make(name, Masked(), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 7, 4), torch.randn(1, 2, 7, 4), added, added == 0, core=core)
 (OUT / "torch.txt").write_text(torch.__version__ + "\n")
