@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/pick_rules.h"
+#include "ops/xnn_rows.h"
 
 namespace edgewright::ops {
 namespace {
@@ -28,6 +29,17 @@ auto pick_index_select(const Call& c) {
     if (rank > 0) x[d] = i;
     return 0;
   };
+}
+
+Result<void> lower(const ir::Node& n, XnnEmitter& out) {
+  const Call c = Call::of(n);
+  const Shape& s = c.tensor("self").shape;
+  if (s.empty()) return fail(Code::kKeptOnHost, "self has no dims");
+  const int64_t d = c.axis("dim", static_cast<int64_t>(s.size()));
+  const Dim& size = s[static_cast<size_t>(d)];
+  if (!size.is_constant()) return fail(Code::kKeptOnHost, "the dim's size is known only at run time");
+  EW_ASSIGN(const std::vector<int64_t> rows, constant_rows(n.arg("index").value(), size.value()));
+  return emit_rows(out, self_of(n), n.result(), d, rows);
 }
 
 // --- take: of the flattened tensor, negatives counted from the end ---
@@ -57,10 +69,11 @@ std::vector<OpDef> define_index_select() {
     ir::Value* flat = b("aten.view", {self_of(n), ir::Arg::ints({-1})});
     return all(b, {b("aten.index.Tensor", {flat, ir::Arg::values({n.args()[1].value()})})});
   };
-  return {picking(
-              "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select,
-              [](const Call& c) { return pick_index_select(c); }, "aten::index_select.out"),
-          take};
+  OpDef select = picking(
+      "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select,
+      [](const Call& c) { return pick_index_select(c); }, "aten::index_select.out");
+  select.lower = lower;
+  return {select, take};
 }
 
 }  // namespace edgewright::ops
