@@ -2,6 +2,8 @@
 //
 // Sizes and strides count from the start of the storage, which a value does not know: the base has to be contiguous and all of its
 // storage. What the exporter recorded (strides, and the views that the base was made by) tells where it is not.
+#include <algorithm>
+
 #include "ops/view_rules.h"
 
 namespace edgewright::ops {
@@ -54,6 +56,33 @@ Result<ir::Value*> back(const ir::Node& n, size_t, ir::Value* base, ir::Value* w
   return one(b, b("aten.as_strided_scatter", std::move(args)));
 }
 
+// All elements once, in the order of a permuted view: that view and permute.
+Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
+  const Call c = Call::of(n);
+  const Shape size = c.dims("size"), stride = c.dims("stride");
+  const bool at_start = !c.has("storage_offset") || c.dim("storage_offset") == Dim(0);
+  if (c.failed() || !at_start || !is_static(size) || !is_static(stride) || !is_static(c.tensor("self").shape) ||
+      !(numel(size) == numel(c.tensor("self").shape)) || numel(size) == Dim(0))
+    return std::vector<ir::Value*>{};
+  std::vector<size_t> order;  // outermost first; dims of size 1 have no place of their own
+  for (size_t d = 0; d < size.size(); ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
+    const auto rank = [&](size_t d) { return size[d] == Dim(1) ? INT64_MAX : stride[d].value(); };
+    return rank(x) > rank(y);
+  });
+  int64_t step = 1;
+  for (size_t k = order.size(); k-- > 0; step *= size[order[k]].value())
+    if (!(size[order[k]] == Dim(1)) && stride[order[k]].value() != step) return std::vector<ir::Value*>{};
+  std::vector<int64_t> sizes, perm(order.size());
+  for (size_t k = 0; k < order.size(); ++k) {
+    sizes.push_back(size[order[k]].value());
+    perm[order[k]] = static_cast<int64_t>(k);
+  }
+  ir::Value* y = b("aten.view", {self_of(n), ir::Arg::ints(sizes)});
+  if (!std::is_sorted(perm.begin(), perm.end())) y = b("aten.permute", {y, ir::Arg::ints(perm)});
+  return b.done({y});
+}
+
 }  // namespace
 
 std::vector<OpDef> define_as_strided() {
@@ -61,6 +90,7 @@ std::vector<OpDef> define_as_strided() {
       "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
       as_strided, back);
   d.stock = "aten::as_strided_copy.out";
+  d.decompose = decompose;
   return {
       d,
       twin_of(
