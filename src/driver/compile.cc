@@ -93,6 +93,9 @@ Result<void> copy_aliased_results(ir::Graph& g) {
 
 // Weights that passes only permuted are laid out now, one at a time, and what they were made from is let go.
 void lay_out_constants(ir::Graph& g) {
+  for (const auto& n : g.nodes())
+    for (const ir::Arg& a : n->args())
+      if (a.graph() && *a.graph()) lay_out_constants(**a.graph());
   for (ir::Value* v : g.constants())
     if (!v->data->is_contiguous()) *v->data = v->data->contiguous();
 }
@@ -120,18 +123,23 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
     clock.stop();
     clock.start("partition");
     EW_ASSIGN(const partition::PartitionResult parts, partition::partition(*p.graph));
-    std::map<std::string, const partition::Refusal*> refused;
-    for (const auto& x : parts.refusals) refused[x.node] = &x;
-    for (const auto& n : p.graph->nodes()) {
-      if (n->is("xnn.delegate")) {
-        for (const auto& inner : (*n->args()[1].graph())->nodes()) report_node(r, *inner, delegates, "", "");
-        ++delegates;
-        continue;
+    std::map<const ir::Node*, const partition::Refusal*> refused;
+    for (const auto& x : parts.refusals) refused[x.at] = &x;
+    const std::function<void(const ir::Graph&)> report = [&](const ir::Graph& g) {
+      for (const auto& n : g.nodes()) {
+        if (n->is("xnn.delegate")) {
+          for (const auto& inner : (*n->args()[1].graph())->nodes()) report_node(r, *inner, delegates, "", "");
+          ++delegates;
+          continue;
+        }
+        const auto it = refused.find(n.get());
+        report_node(r, *n, std::nullopt, it == refused.end() ? "" : it->second->reason,
+                    it == refused.end() ? "" : it->second->hint);
+        for (const ir::Arg& a : n->args())
+          if (a.graph() && *a.graph()) report(**a.graph());
       }
-      const auto it = refused.find(n->num_results() ? n->result()->name : n->name());
-      report_node(r, *n, std::nullopt, it == refused.end() ? "" : it->second->reason,
-                  it == refused.end() ? "" : it->second->hint);
-    }
+    };
+    report(*p.graph);
     clock.stop();
     EW_TRY(dump_stage("partition", p));
   }

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "ops/control_flow.h"
+
 namespace edgewright::interp {
 
 namespace {
@@ -81,11 +83,39 @@ class Runner {
     return finish(std::move(carried), stacked, rounds);
   }
 
-  // wrap_with_set_grad_enabled(enabled, graph, inputs...)
+  // associative_scan(graph, xs, additional): row 0, then graph(what was given last, row i, additional).
+  Result<std::vector<Datum>> associative_scan() {
+    EW_ASSIGN(const ir::Graph* g, graph(0));
+    EW_ASSIGN(const auto xs, list(1));
+    std::vector<Datum> more;
+    if (n_.args().size() > 2) {
+      EW_ASSIGN(more, list(2));
+    }
+    EW_ASSIGN(const int64_t rounds, length(xs));
+    std::vector<ir::Tensor> stacked;
+    std::vector<Datum> last;
+    for (int64_t i = 0; i < rounds; ++i) {
+      std::vector<Datum> row;
+      for (const Datum& x : xs) row.push_back(slice(*tensor(x), i));
+      if (i > 0) {
+        std::vector<Datum> in = std::move(last);
+        in.insert(in.end(), row.begin(), row.end());
+        in.insert(in.end(), more.begin(), more.end());
+        EW_ASSIGN(row, body_(*g, in));
+      }
+      EW_TRY(stack(stacked, row, i, rounds));
+      last = std::move(row);
+    }
+    return finish({}, stacked, rounds);
+  }
+
+  // wrap_with_set_grad_enabled(enabled, graph, inputs...), wrap_with_autocast(device, dtype, enabled, cache, graph, inputs...)
   Result<std::vector<Datum>> wrapped() {
-    EW_ASSIGN(const ir::Graph* g, graph(1));
+    size_t at = 0;
+    while (at < n_.args().size() && !n_.args()[at].graph()) ++at;
+    EW_ASSIGN(const ir::Graph* g, graph(at));
     std::vector<Datum> in;
-    for (size_t i = 2; i < n_.args().size(); ++i) {
+    for (size_t i = at + 1; i < n_.args().size(); ++i) {
       EW_ASSIGN(auto some, list(i));
       in.insert(in.end(), some.begin(), some.end());
     }
@@ -181,21 +211,23 @@ class Runner {
 };
 }  // namespace
 
-bool is_control_flow(const ir::Op& op) {
-  for (const char* name : {"cond", "while_loop", "map_impl", "scan", "wrap_with_set_grad_enabled"})
-    if (op.name.starts_with("higher_order.") && op.name.substr(13) == name) return true;
-  return false;
-}
+bool is_control_flow(const ir::Op& op) { return ops::control_kind(op).has_value(); }
 
 Result<std::vector<Datum>> run_control_flow(const ir::Node& n, const Operands& of, const Body& body,
                                             int64_t max_rounds) {
   Runner r(n, of, body, max_rounds);
-  const std::string_view name = std::string_view(n.name()).substr(13);
-  auto out = name == "cond"         ? r.cond()
-             : name == "while_loop" ? r.while_loop()
-             : name == "map_impl"   ? r.map()
-             : name == "scan"       ? r.scan()
-                                    : r.wrapped();
+  const auto run = [&]() -> Result<std::vector<Datum>> {
+    switch (*ops::control_kind(n.op())) {
+      case ops::ControlKind::kCond: return r.cond();
+      case ops::ControlKind::kWhileLoop: return r.while_loop();
+      case ops::ControlKind::kMap: return r.map();
+      case ops::ControlKind::kScan: return r.scan();
+      case ops::ControlKind::kAssociativeScan: return r.associative_scan();
+      case ops::ControlKind::kWrap: return r.wrapped();
+    }
+    return fail(Code::kInternal, "{} is no control flow", n.name());
+  };
+  auto out = run();
   if (out && out->size() != n.num_results())
     return fail(Code::kMalformed, "{} gives {} results, the graph has {}", n.name(), out->size(), n.num_results());
   return out;

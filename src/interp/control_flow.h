@@ -6,7 +6,7 @@
 
 namespace edgewright::interp {
 
-// higher_order.cond, while_loop, map_impl, scan, wrap_with_set_grad_enabled.
+// One of the ops that ops/control_flow.h knows.
 bool is_control_flow(const ir::Op& op);
 // Runs the node; `body` runs one of its graphs.
 // Errors: kMalformed where arguments are not what the op takes; kUnsupported where a loop does not end in `max_rounds` rounds.

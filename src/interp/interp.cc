@@ -8,6 +8,7 @@
 #include "interp/apply.h"
 #include "interp/control_flow.h"
 #include "interp/symbols.h"
+#include "ops/control_flow.h"
 #include "ops/verify.h"
 #include "ops/view_rules.h"
 
@@ -17,7 +18,9 @@ namespace {
 
 class Machine {
  public:
-  Machine(const ir::Graph& g, const Options& o, int depth) : g_(g), o_(o), depth_(depth) {}
+  // `shares_inputs`: what the graph writes to its inputs in place is the caller's to see.
+  Machine(const ir::Graph& g, const Options& o, int depth, bool shares_inputs = false)
+      : g_(g), o_(o), depth_(depth), shares_inputs_(shares_inputs) {}
 
   Result<RunResult> run(std::span<const Datum> inputs) {
     const auto& declared = g_.inputs();
@@ -64,17 +67,28 @@ class Machine {
     }
   }
 
-  void find_overwritten() {
-    for (const auto& n : g_.nodes()) {
+  void find_overwritten() { overwritten_ = written_in(g_, 0); }
+
+  // The owners of storage that in-place ops of a graph write, also from inside graphs that are merely wrapped.
+  static std::unordered_set<const ir::Value*> written_in(const ir::Graph& g, int depth) {
+    std::unordered_set<const ir::Value*> out;
+    for (const auto& n : g.nodes()) {
       const ops::OpDef* d = ops::def(*n);
-      if (d && d->functional && !n->args().empty() && n->args()[0].value())
-        overwritten_.insert(owner(n->args()[0].value()));
+      if (d && d->functional && !n->args().empty() && n->args()[0].value()) out.insert(owner(n->args()[0].value()));
+      if (ops::control_kind(n->op()) != ops::ControlKind::kWrap || depth >= kMaxDepth) continue;
+      const auto flow = ops::control_flow(*n);
+      if (!flow) continue;  // running it will say so
+      const auto& in = flow->graphs[0]->inputs();
+      const auto inner = written_in(*flow->graphs[0], depth + 1);
+      for (size_t i = 0; i < in.size(); ++i)
+        if (inner.contains(in[i]) && flow->more[i].value()) out.insert(owner(flow->more[i].value()));
     }
+    return out;
   }
 
   void place(const ir::Value* v, const Datum& d) {
     const auto* t = tensor(d);
-    values_[v] = t && overwritten_.contains(v) ? Datum(private_copy(*t)) : d;
+    values_[v] = t && overwritten_.contains(v) && !shares_inputs_ ? Datum(private_copy(*t)) : d;
     const auto* s = number(d);
     const auto* declared = v->scalar();  // an int where a float is declared
     if (s && declared && declared->kind == ir::ScalarKind::kFloat) values_[v] = float_datum(s->f);
@@ -108,9 +122,10 @@ class Machine {
     if (is_control_flow(n.op())) {
       Options inner;
       inner.max_rounds = o_.max_rounds;
+      const bool wrap = ops::control_kind(n.op()) == ops::ControlKind::kWrap;
       const auto body = [&](const ir::Graph& g, std::span<const Datum> in) -> Result<std::vector<Datum>> {
         if (depth_ >= kMaxDepth) return fail(Code::kMalformed, "subgraphs are nested deeper than {}", kMaxDepth);
-        EW_ASSIGN(RunResult r, Machine(g, inner, depth_ + 1).run(in));
+        EW_ASSIGN(RunResult r, Machine(g, inner, depth_ + 1, wrap).run(in));
         return std::move(r.outputs);
       };
       return run_control_flow(n, of, body, o_.max_rounds);
@@ -192,6 +207,7 @@ class Machine {
   const ir::Graph& g_;
   const Options& o_;
   const int depth_;
+  const bool shares_inputs_;
   Symbols symbols_;
   std::unordered_map<const ir::Value*, Datum> values_;
   std::unordered_map<const ir::Value*, size_t> uses_;        // left

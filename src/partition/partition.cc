@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 
+#include "ops/control_flow.h"
 #include "ops/xnn_support.h"
 
 namespace edgewright::partition {
@@ -110,10 +112,22 @@ Result<PartitionResult> partition(Graph& g) {
   std::set<const Node*> taken;
   for (const auto& n : g.nodes()) {
     std::string reason;
+    if (ops::control_kind(n->op())) {
+      for (const ir::Arg& a : n->args()) {
+        if (!a.graph() || !*a.graph()) continue;
+        EW_ASSIGN(PartitionResult inner, partition(**a.graph()));
+        out.delegates += inner.delegates;
+        std::move(inner.refusals.begin(), inner.refusals.end(), std::back_inserter(out.refusals));
+      }
+      out.refusals.push_back({n->num_results() ? n->result()->name : n->name(),
+                              "control flow runs outside XNNPACK; what its graphs compute is delegated on its own", "",
+                              n.get()});
+      continue;
+    }
     if (ops::xnn_takes(*n, &reason)) {
       taken.insert(n.get());
     } else {
-      out.refusals.push_back({n->num_results() ? n->result()->name : n->name(), reason, hint_for(reason)});
+      out.refusals.push_back({n->num_results() ? n->result()->name : n->name(), reason, hint_for(reason), n.get()});
     }
   }
   std::map<const Node*, int> stage = stages(g, taken);
@@ -127,7 +141,8 @@ Result<PartitionResult> partition(Graph& g) {
         ++it;
         continue;
       }
-      out.refusals.push_back({(*it)->result()->name, "it only moves data and no computation stands beside it", ""});
+      out.refusals.push_back(
+          {(*it)->result()->name, "it only moves data and no computation stands beside it", "", *it});
       it = taken.erase(it);
       changed = true;
     }

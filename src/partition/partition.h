@@ -10,6 +10,7 @@ struct Refusal {
   std::string node;  // first result's name
   std::string reason;
   std::string hint;  // what would make it delegable; may be empty
+  const ir::Node* at = nullptr;
 };
 
 struct PartitionResult {
@@ -20,7 +21,7 @@ struct PartitionResult {
 // Replaces each maximal convex region of nodes that XNNPACK takes by one xnn.delegate node whose body is the region; values
 // that only the region uses (weights) become the body's own constants. What moves data only, with no computation beside it,
 // stays outside: a delegate call costs more than it saves there.
-// Errors: kInternal.
+// Graphs of control flow are partitioned each on its own. Errors: kInternal.
 Result<PartitionResult> partition(ir::Graph& g);
 
 }  // namespace edgewright::partition

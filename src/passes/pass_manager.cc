@@ -5,8 +5,12 @@
 #include <cmath>
 
 #include "ir/verify.h"
+<<<<<<< HEAD
 #include "passes/reduce.h"
 #include "passes/region.h"
+=======
+#include "ops/control_flow.h"
+>>>>>>> 257abb2 (Control flow in compiled files: jumps over branches and back, graphs through the passes and the partitioner)
 #include "passes/validate.h"
 
 namespace edgewright::passes {
@@ -380,6 +384,25 @@ Result<void> run_passes(ir::Program& p, const std::vector<std::string>& names, c
         if (d.name == name) pass = &d;
     if (!pass) return fail(Code::kUsage, "there is no pass named '{}'", name);
     EW_TRY(runner.run(*pass));
+  }
+  // Graphs of control flow, each as a program of its own, once the passes have moved into it what they could.
+  PassOptions inner = o;
+  inner.after = nullptr;
+  for (const auto& n : p.graph->nodes()) {
+    if (!ops::control_kind(n->op())) continue;
+    for (size_t i = 0; i < n->args().size(); ++i) {
+      const auto* g = n->args()[i].graph();
+      if (!g || !*g) continue;
+      ir::Program sub;
+      sub.graph = *g;
+      sub.method = p.method;
+      sub.ranges = p.ranges;
+      sub.expression_ranges = p.expression_ranges;
+      sub.path = p.path;
+      if (auto r = run_passes(sub, names, inner, log); !r)
+        return with_note(std::move(r.error()), "in graph " + (*g)->name);
+      n->set_arg(i, ir::Arg(sub.graph));
+    }
   }
   return {};
 }

@@ -5,7 +5,8 @@ namespace edgewright::passes {
 
 const std::vector<std::string>& default_pipeline() {
   static const std::vector<std::string> order = {
-      "functionalize",      // first: everything after it may assume pure dataflow
+      "inline-graphs",      // before functionalize, which does not look into graphs
+      "functionalize",      // first of what changes nodes: everything after it may assume pure dataflow
       "remove-noops",       // clones and dropouts hide patterns
       "decompose",          // before the patterns: they are written for the simple ops
       "remove-noops",       // decompositions leave views that change nothing
@@ -22,7 +23,9 @@ const std::vector<std::string>& default_pipeline() {
       "remove-noops",       // what the permutes left
       "fuse-clamp",         // after the permutes, which stand between an op and its activation
       "cse",
-      "dead-code",  // last: nothing unused is partitioned
+      "constants-into-graphs",  // when no more constants come up; the graphs then go through all of this
+      "inline-graphs",          // a cond whose predicate was folded
+      "dead-code",              // last: nothing unused is partitioned
   };
   return order;
 }

@@ -634,6 +634,12 @@ Result<void> GraphReader::node(JsonObject n) {
     EW_ASSIGN(unknown, unknown_op(name, given, results.size()));
     for (const auto& [param, value] : given) {
       auto a = arg(value);
+      if (!a && name == "higher_order.wrap_with_autocast") {
+        // The casts of such a region happen while PyTorch runs it; its types then are not those of the ops as written.
+        a.error().code = Code::kUnsupported;
+        return with_note(std::move(a.error()),
+                         "an autocast region; run_decompositions() of the exported program spells its casts out");
+      }
       if (!a) return with_note(std::move(a.error()), "argument '" + std::string(param) + "'");
       args.push_back(std::move(*a));
     }

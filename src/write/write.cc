@@ -1,11 +1,14 @@
 #include "write/write.h"
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "format/pte_build.h"
 #include "lower/memory_plan.h"
+#include "ops/control_flow.h"
 #include "ops/op_def.h"
 #include "write/stock_operators.h"
 
@@ -70,11 +73,7 @@ class PlanWriter {
       }
     }
     step_ = 1;
-    for (const auto& n : g_.nodes()) {
-      auto r = n->is("xnn.delegate") ? delegate(*n) : kernel(*n);
-      if (!r) return at_node(*n, std::move(r.error()));
-      ++step_;
-    }
+    EW_TRY(emit(g_));
     for (const ir::Arg& a : g_.outputs) {
       EW_ASSIGN(const int32_t id, argument(a, nullptr));
       plan_.outputs.push_back(id);
@@ -102,8 +101,18 @@ class PlanWriter {
   }
 
  private:
+  Result<void> emit(const ir::Graph& g) {
+    for (const auto& n : g.nodes()) {
+      auto r = n->is("xnn.delegate") ? delegate(*n) : ops::control_kind(n->op()) ? control_flow(*n) : kernel(*n);
+      if (!r) return at_node(*n, std::move(r.error()));
+      ++step_;
+    }
+    return {};
+  }
+
   Result<int32_t> value(const Value* v) {
     if (auto it = ids_.find(v); it != ids_.end()) return it->second;
+    if (auto it = bound_.find(v); it != bound_.end()) return argument(it->second, nullptr);
     const auto id = static_cast<int32_t>(plan_.values.size());
     if (const ir::ScalarType* s = v->scalar()) {
       if (s->kind == ir::ScalarKind::kInt) plan_.values.emplace_back(int64_t{0});
@@ -130,7 +139,7 @@ class PlanWriter {
     }
     if (v->is_constant()) {
       t.buffer = s_.constant(*v->data);
-    } else if (v->kind != ir::ValueKind::kInput) {
+    } else if (v->kind != ir::ValueKind::kInput || slices_.contains(v)) {
       t.allocation = pte::Allocation{};
       planned_.emplace_back(v, lives_.size());
       slots_[v] = lives_.size();
@@ -256,6 +265,7 @@ class PlanWriter {
 
   void touch(const ir::Arg& a) {
     a.each_value([&](const Value* v) {
+      if (auto it = bound_.find(v); it != bound_.end()) touch(it->second);
       if (auto it = slots_.find(v); it != slots_.end())
         lives_[it->second].last = std::max(lives_[it->second].last, step_);
     });
@@ -269,7 +279,238 @@ class PlanWriter {
       const bool has = dot != std::string::npos && dot > colons;
       plan_.operators.push_back({has ? op.substr(0, dot) : op, has ? op.substr(dot + 1) : ""});
     }
-    plan_.chains[0].instructions.emplace_back(pte::KernelCall{it->second, std::move(args)});
+    instructions().emplace_back(pte::KernelCall{it->second, std::move(args)});
+  }
+
+  // --- control flow: jumps over and back ---
+
+  std::vector<pte::Instruction>& instructions() { return plan_.chains[0].instructions; }
+  size_t here() { return instructions().size(); }
+  // A jump that is taken where `condition` is false; its target is set by land() or given.
+  size_t jump_unless(int32_t condition, size_t target = 0) {
+    instructions().emplace_back(pte::JumpFalseCall{condition, static_cast<int32_t>(target)});
+    return here() - 1;
+  }
+  Result<size_t> jump(size_t target = 0) {
+    EW_ASSIGN(const int32_t never, scalar(ir::Arg(false), false));
+    return jump_unless(never, target);
+  }
+  void land(size_t jump) { std::get<pte::JumpFalseCall>(instructions()[jump]).target = static_cast<int32_t>(here()); }
+  int32_t fresh_scalar(pte::Value v) {
+    plan_.values.push_back(std::move(v));
+    return static_cast<int32_t>(plan_.values.size() - 1);
+  }
+
+  // `to` (already with a place of its own) receives what `from` holds; its sizes follow.
+  Result<void> assign(const Value* to, const ir::Arg& from) {
+    EW_ASSIGN(const int32_t source, argument(from, nullptr));
+    EW_ASSIGN(const int32_t target, value(to));
+    touch(from);
+    touch(ir::Arg(const_cast<Value*>(to)));
+    if (to->scalar()) {
+      instructions().emplace_back(pte::MoveCall{source, target});
+    } else {
+      EW_ASSIGN(const int32_t no, scalar(ir::Arg(false), false));
+      call("aten::copy.out", {source, source, no, target, target});
+    }
+    ++step_;
+    return {};
+  }
+
+  // A value that no graph has, with a place of its own.
+  const Value* extra(const ir::Type& type) {
+    extras_.emplace_back();
+    extras_.back().type = type;
+    extras_.back().name = "carried_" + std::to_string(extras_.size());
+    return &extras_.back();
+  }
+
+  void bind_inputs(const ir::Graph& g, size_t first, const ir::ArgList& to) {
+    for (size_t i = 0; i < to.size(); ++i) bound_[g.inputs()[first + i]] = to[i];
+  }
+
+  Result<void> branch(const ir::Graph& g, const ops::ControlFlow& flow, const Node& n) {
+    bind_inputs(g, 0, flow.more);
+    std::vector<bool> direct(n.num_results());
+    for (size_t i = 0; i < n.num_results(); ++i) {
+      const Value *out = g.outputs[i].value(), *result = n.result(i);
+      // What the branch computes goes straight to where the result lies. An operand or a constant is copied there.
+      if (!out || out->kind != ir::ValueKind::kResult || !out->tensor() || ids_.contains(out)) continue;
+      direct[i] = true;
+      ids_[out] = ids_.at(result);
+      if (const auto it = slots_.find(result); it != slots_.end()) slots_[out] = it->second;
+    }
+    EW_TRY(emit(g));
+    for (size_t i = 0; i < n.num_results(); ++i) {
+      if (direct[i])
+        touch(ir::Arg(n.result(i)));
+      else
+        EW_TRY(assign(n.result(i), g.outputs[i]));
+    }
+    return {};
+  }
+
+  Result<void> cond(const ops::ControlFlow& flow, const Node& n) {
+    for (size_t i = 0; i < n.num_results(); ++i) EW_TRY(value(n.result(i)));
+    EW_ASSIGN(const int32_t predicate, argument(flow.predicate, nullptr));
+    touch(flow.predicate);
+    ++step_;
+    const size_t to_else = jump_unless(predicate);
+    EW_TRY(branch(*flow.graphs[0], flow, n));
+    EW_ASSIGN(const size_t to_end, jump());
+    land(to_else);
+    EW_TRY(branch(*flow.graphs[1], flow, n));
+    land(to_end);
+    return {};
+  }
+
+  // What a round gives becomes what the next one is given, all at once: an output that is another carried value is set aside first.
+  Result<void> carry(const ir::Graph& body, const std::vector<const Value*>& carried) {
+    std::vector<ir::Arg> next;
+    for (size_t i = 0; i < carried.size(); ++i) {
+      ir::Arg from = body.outputs[i];
+      const auto& in = body.inputs();
+      const auto at = std::find(in.begin(), in.end(), from.value());
+      if (from.value() && at != in.end()) {
+        const auto k = static_cast<size_t>(at - in.begin());
+        if (k == i) from = ir::Arg();  // stays
+        if (k < carried.size() && k != i) {
+          const Value* aside = extra(carried[i]->type);
+          EW_TRY(assign(aside, from));
+          from = ir::Arg(const_cast<Value*>(aside));
+        }
+      }
+      next.push_back(from);
+    }
+    for (size_t i = 0; i < carried.size(); ++i)
+      if (!next[i].is_none()) EW_TRY(assign(carried[i], next[i]));
+    return {};
+  }
+
+  // Whatever the loop read from outside is needed until its last round ends.
+  void end_loop(int64_t first_step) {
+    for (lower::Lifetime& l : lives_)
+      if (l.first < first_step && l.last >= first_step) l.last = step_;
+  }
+
+  Result<void> while_loop(const ops::ControlFlow& flow, const Node& n) {
+    std::vector<const Value*> carried;
+    for (size_t i = 0; i < n.num_results(); ++i) carried.push_back(n.result(i));
+    for (const Value* v : carried) EW_TRY(value(v));
+    for (size_t i = 0; i < carried.size(); ++i) EW_TRY(assign(carried[i], flow.carried[i]));
+    for (const auto& g : flow.graphs) {
+      for (size_t i = 0; i < carried.size(); ++i) bound_[g->inputs()[i]] = ir::Arg(const_cast<Value*>(carried[i]));
+      bind_inputs(*g, carried.size(), flow.more);
+    }
+    const int64_t first_step = ++step_;
+    const size_t head = here();
+    EW_TRY(emit(*flow.graphs[0]));
+    EW_ASSIGN(const int32_t go, argument(flow.graphs[0]->outputs[0], nullptr));
+    touch(flow.graphs[0]->outputs[0]);
+    const size_t to_end = jump_unless(go);
+    EW_TRY(emit(*flow.graphs[1]));
+    EW_TRY(carry(*flow.graphs[1], carried));
+    EW_TRY(jump(head));
+    land(to_end);
+    for (const Value* v : carried) touch(ir::Arg(const_cast<Value*>(v)));
+    end_loop(first_step);
+    return {};
+  }
+
+  // map, scan, associative_scan: rounds over the first dim of xs. Results are collected row by row, in tensors whose first size
+  // grows with them.
+  Result<void> rounds(const ops::ControlFlow& flow, const Node& n) {
+    const bool pairs = flow.kind == ops::ControlKind::kAssociativeScan;
+    const ir::Graph& body = *flow.graphs[0];
+    std::vector<const Value*> carried, rows;
+    const size_t kept = flow.carried.size(), num_xs = flow.xs.size();
+    for (size_t i = 0; i < n.num_results(); ++i) (i < kept ? carried : rows).push_back(n.result(i));
+    for (size_t i = 0; i < n.num_results(); ++i) EW_TRY(value(n.result(i)));
+    for (const Value* v : rows)
+      std::get<pte::Tensor>(plan_.values[static_cast<size_t>(ids_.at(v))]).dynamism = pte::Dynamism::kBound;
+    EW_ASSIGN(const int32_t zero, scalar(ir::Arg(0), false));
+    EW_ASSIGN(const int32_t one, scalar(ir::Arg(1), false));
+    const int32_t index = fresh_scalar(int64_t{0}), go = fresh_scalar(false);
+    std::vector<int32_t> xs;
+    for (const ir::Arg& x : flow.xs) {
+      EW_ASSIGN(const int32_t id, argument(x, nullptr));
+      xs.push_back(id);
+      touch(x);
+    }
+    const ir::Dim& count = flow.xs[0].value()->tensor()->shape[0];
+    int32_t end;
+    if (count.is_constant()) {
+      EW_ASSIGN(end, scalar(ir::Arg(count.value()), false));
+    } else {
+      end = fresh_scalar(int64_t{0});
+      call("aten::sym_size.int", {xs[0], zero, end});
+    }
+    const auto take_row = [&](size_t k, const Value* into) -> Result<void> {
+      slices_.insert(into);
+      EW_ASSIGN(const int32_t id, value(into));
+      touch(ir::Arg(const_cast<Value*>(into)));
+      touch(flow.xs[k]);
+      call("aten::select_copy.int_out", {xs[k], zero, index, id, id});
+      ++step_;
+      return {};
+    };
+    const auto give_row = [&](const Value* to, const ir::Arg& from) -> Result<void> {
+      EW_ASSIGN(const int32_t id, argument(from, nullptr));
+      touch(from);
+      touch(ir::Arg(const_cast<Value*>(to)));
+      call("executorch_prim::et_copy_index.tensor", {ids_.at(to), id, index});
+      ++step_;
+      return {};
+    };
+    ++step_;
+    instructions().emplace_back(pte::MoveCall{zero, index});
+    for (size_t i = 0; i < kept; ++i) EW_TRY(assign(carried[i], flow.carried[i]));
+    size_t skip = 0;
+    if (pairs) {  // the first row is given as it is and is what the second is combined with
+      call("executorch_prim::lt.Scalar", {index, end, go});
+      skip = jump_unless(go);
+      for (size_t k = 0; k < num_xs; ++k) {
+        carried.push_back(extra(body.inputs()[k]->type));
+        EW_TRY(take_row(k, carried[k]));
+        EW_TRY(give_row(rows[k], ir::Arg(const_cast<Value*>(carried[k]))));
+      }
+      instructions().emplace_back(pte::MoveCall{one, index});
+    }
+    for (size_t i = 0; i < carried.size(); ++i) bound_[body.inputs()[i]] = ir::Arg(const_cast<Value*>(carried[i]));
+    bind_inputs(body, carried.size() + num_xs, flow.more);
+
+    const int64_t first_step = ++step_;
+    const size_t head = here();
+    call("executorch_prim::lt.Scalar", {index, end, go});
+    const size_t to_end = jump_unless(go);
+    for (size_t k = 0; k < num_xs; ++k) EW_TRY(take_row(k, body.inputs()[carried.size() + k]));
+    EW_TRY(emit(body));
+    for (size_t k = 0; k < rows.size(); ++k) EW_TRY(give_row(rows[k], body.outputs[pairs ? k : kept + k]));
+    EW_TRY(carry(body, carried));
+    call("executorch_prim::add.Scalar", {index, one, index});
+    EW_TRY(jump(head));
+    land(to_end);
+    if (pairs) land(skip);
+    for (size_t i = 0; i < n.num_results(); ++i) touch(ir::Arg(n.result(i)));
+    for (const Value* v : carried) touch(ir::Arg(const_cast<Value*>(v)));
+    end_loop(first_step);
+    return {};
+  }
+
+  Result<void> control_flow(const Node& n) {
+    EW_ASSIGN(const ops::ControlFlow flow, ops::control_flow(n));
+    for (const auto& g : flow.graphs)
+      if (!g->writes.empty() || !g->states().empty())
+        return fail(Code::kUnsupported, "{}: graph {} writes to what it is given", n.name(), g->name);
+    switch (flow.kind) {
+      case ops::ControlKind::kCond: return cond(flow, n);
+      case ops::ControlKind::kWhileLoop: return while_loop(flow, n);
+      case ops::ControlKind::kMap:
+      case ops::ControlKind::kScan:
+      case ops::ControlKind::kAssociativeScan: return rounds(flow, n);
+      case ops::ControlKind::kWrap: break;
+    }
+    return fail(Code::kUnsupported, "nothing runs {}", n.name());
   }
 
   Result<void> kernel(const Node& n) {
@@ -340,7 +581,7 @@ class PlanWriter {
     s_.out.delegates.push_back(std::move(lowered));
     // The payload's index is that of the delegate in the file: payloads are built when all delegates are known.
     plan_.delegates.push_back({"XnnpackBackend", static_cast<uint32_t>(s_.out.delegates.size() - 1), {}});
-    plan_.chains[0].instructions.emplace_back(std::move(call));
+    instructions().emplace_back(std::move(call));
     return {};
   }
 
@@ -352,6 +593,9 @@ class PlanWriter {
   std::unordered_map<const Value*, int32_t> ids_;
   std::vector<std::pair<const Value*, size_t>> planned_;
   std::unordered_map<const Value*, size_t> slots_;
+  std::unordered_map<const Value*, ir::Arg> bound_;  // inputs of inner graphs -> what they are given
+  std::unordered_set<const Value*> slices_;          // rows that a loop takes: a place of their own
+  std::list<Value> extras_;                          // values that no graph has
   std::vector<lower::Lifetime> lives_;
   std::map<std::string, int32_t> scalars_, operators_;
   std::map<uint32_t, int32_t> constant_values_;  // by buffer

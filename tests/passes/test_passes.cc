@@ -50,6 +50,7 @@ void run_cases(const std::string& pass) {
   }
 }
 
+TEST(Passes, constants_into_graphs) { run_cases("constants-into-graphs"); }
 TEST(Passes, convert_to_linear) { run_cases("convert-to-linear"); }
 TEST(Passes, cse) { run_cases("cse"); }
 TEST(Passes, dead_code) { run_cases("dead-code"); }
@@ -58,6 +59,7 @@ TEST(Passes, fold_batch_norm) { run_cases("fold-batch-norm"); }
 TEST(Passes, fold_constants) { run_cases("fold-constants"); }
 TEST(Passes, functionalize) { run_cases("functionalize"); }
 TEST(Passes, fuse_clamp) { run_cases("fuse-clamp"); }
+TEST(Passes, inline_graphs) { run_cases("inline-graphs"); }
 TEST(Passes, remove_noops) { run_cases("remove-noops"); }
 TEST(Passes, safe_softmax) { run_cases("safe-softmax"); }
 TEST(Passes, sink_permutes) { run_cases("sink-permutes"); }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes tests/stock/programs: small programs with inputs and PyTorch's eager outputs. Needs torch and safetensors.
 
-usage: make_programs.py        (writes beside itself; the torch version is stamped into programs/torch.txt)
+usage: make_programs.py [NAME]...    (writes beside itself, all or those named; the torch version is stamped into programs/torch.txt)
 """
 import copy
 import pathlib
+import sys
 import warnings
 
 import torch
@@ -119,24 +120,91 @@ def flat(v):
     return {str(i): t.detach().contiguous().clone() for i, t in enumerate(torch.utils._pytree.tree_flatten(v)[0])}
 
 
-# `exact`: PyTorch's outputs in double precision, rounded once, where its own single ones are no better than what is to be tested.
-def make(name, module, *inputs, dynamic=None, exact=False, core=False):
+def make(name, module, *inputs, dynamic=None, exact=False, more=(), core=False):
+    """`exact`: PyTorch's outputs in double precision, rounded once, where its own single ones are no better than what is to be tested.
+    `more`: inputs of further calls on the one loaded program. `core`: the decomposed form."""
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        return
     module.eval()
     with torch.no_grad():
         program = torch.export.export(module, inputs, dynamic_shapes=dynamic, strict=False)
+        if core:
+            program = program.run_decompositions()
         eager = copy.deepcopy(module)  # the program shares the module's buffers
-        outputs = eager(*inputs)
-        if exact:
-            outputs = tuple(y.float() for y in eager.double()(*(x.double() for x in inputs)))
-    if core:
-        program = program.run_decompositions()
     for node in program.graph.nodes:  # no path of a machine in a committed file
         node.meta.pop("stack_trace", None)
     d = OUT / name
     d.mkdir(parents=True, exist_ok=True)
     torch.export.save(program, d / "program.pt2")
-    save_file(flat(inputs), d / "inputs.safetensors")
-    save_file(flat(outputs), d / "outputs.safetensors")
+    for i, call in enumerate([inputs, *more]):
+        with torch.no_grad():
+            outputs = eager(*copy.deepcopy(call))
+            if exact:
+                outputs = tuple(y.float() for y in copy.deepcopy(eager).double()(*(x.double() for x in call)))
+        save_file(flat(call), d / f"inputs{f'_{i}' if i else ''}.safetensors")
+        save_file(flat(outputs), d / f"outputs{f'_{i}' if i else ''}.safetensors")
+
+
+class Branches(nn.Module):
+    """cond with weights in its branches, one that gives an operand back, one nested, one of other sizes."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, p, x):
+        inner = lambda v: torch.cond(v.sum() > 0, lambda u: self.a(u).relu(), lambda u: self.b(u) - 1, (v,))
+        y, z = torch.cond(p, lambda v: (inner(v), v.clone()), lambda v: (v * 3, v * 3), (x,))
+        return y, z + 1, torch.cond(p, lambda v: v[:2] * 2, lambda v: v + 1, (x,))
+
+
+class Loop(nn.Module):
+    """while_loop that swaps two values and computes on one; a cond inside."""
+
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(3, 3)
+
+    def forward(self, n, x, y):
+        def body(i, a, b):
+            return i + 1, torch.cond(i % 2 == 0, lambda v: self.l(v), lambda v: v * 2, (b,)), a.clone()
+
+        return torch.while_loop(lambda i, a, b: i < n, body, (torch.zeros((), dtype=torch.int64), x, y))
+
+
+class Rounds(nn.Module):
+    """map, scan from the end, associative_scan."""
+
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(4, 3)
+
+    def forward(self, x):
+        from torch._higher_order_ops import associative_scan, map, scan
+
+        m = map(lambda r: self.l(r) + 1, x)
+        last, all = scan(lambda c, r: (c * 0.5 + r, (c - r).relu()), torch.zeros(4), x, dim=0, reverse=True)
+        return m, last, all, associative_scan(lambda a, b: a + b, x, dim=0, combine_mode="generic")
+
+
+class Wrapped(nn.Module):
+    """A region without gradients that writes in place to what it is given, an input too."""
+
+    def forward(self, x):
+        y = x * 2
+        with torch.no_grad():
+            z = y + 1
+            z.add_(1), y.mul_(2), x.add_(1)
+        return y + z, x
+
+
+class Choose(nn.Module):
+    """map over rows whose number changes."""
+
+    def forward(self, x):
+        from torch._higher_order_ops import map
+
+        return map(lambda r: r.exp() - r.sum(), x)
 
 
 torch.manual_seed(0)
@@ -158,4 +226,11 @@ added = torch.zeros(1, 1, 5, 7)
 added[..., 2, :] = added[..., 3, 4:] = float("-inf")
 for name, core in (("masked", False), ("masked_core", True)):
     make(name, Masked(), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 7, 4), torch.randn(1, 2, 7, 4), added, added == 0, core=core)
+yes, no, t = torch.tensor(True), torch.tensor(False), torch.randn(3, 4)
+make("branches", Branches(), yes, t.abs(), more=[(yes, -t.abs()), (no, t), (yes, t.abs())])
+make("loop", Loop(), torch.tensor(3), torch.randn(2, 3), torch.randn(2, 3), more=[(torch.tensor(n), torch.randn(2, 3), torch.randn(2, 3)) for n in (0, 1, 6)])
+make("rounds", Rounds(), torch.randn(5, 4), core=True, more=[(torch.randn(5, 4),)])
+make("wrapped", Wrapped(), torch.randn(2, 3), more=[(torch.randn(2, 3),)])
+rows = lambda *ns: [(torch.randn(n, 3),) for n in ns]
+make("choose", Choose(), *rows(4)[0], dynamic=({0: torch.export.Dim("n", min=1, max=7)},), more=rows(7, 2, 5))
 (OUT / "torch.txt").write_text(torch.__version__ + "\n")

@@ -186,7 +186,7 @@ Result<void> copy_index(Call& c) {
   bool fits = to.rank == from.rank + 1 && to.dtype == from.dtype && index >= 0;
   for (size_t d = 0; fits && d < from.rank; ++d) fits = to.sizes[d + 1] == from.sizes[d];
   if (!fits) return c.fail(Code::kUsage, "item {} does not fit its list", index);
-  if (index >= to.sizes[0]) {
+  if (to.dynamism != Dynamism::kStatic || index >= to.sizes[0]) {  // item 0 begins a new list
     Shape s = shape_of(to);
     s[0] = index + 1;
     EW_TRY(c.resize(to, s.span()));
