@@ -5,12 +5,9 @@
 #include <cmath>
 
 #include "ir/verify.h"
-<<<<<<< HEAD
+#include "ops/control_flow.h"
 #include "passes/reduce.h"
 #include "passes/region.h"
-=======
-#include "ops/control_flow.h"
->>>>>>> 257abb2 (Control flow in compiled files: jumps over branches and back, graphs through the passes and the partitioner)
 #include "passes/validate.h"
 
 namespace edgewright::passes {

@@ -355,20 +355,11 @@ Verdict Validator::check_whole(Agreement promise, const Graph& before, const Gra
         given.push_back(window(t, std::move(sizes), is_float(t) ? fill : Fill::kNormal, seed));
       }
       interp::State state_before, state_after;
-<<<<<<< HEAD
-      const auto a = interp::run(before, given, {.state = &state_before});
+      const auto a = interp::run(before, given, {.state = &state_before, .max_rounds = kMaxRounds});
       if (!a) return unjudged();
-      const auto b = interp::run(after, given, {.state = &state_after});
+      const auto b = interp::run(after, given, {.state = &state_after, .max_rounds = kMaxRounds});
       if (!b) return found("the graph cannot be evaluated after the pass: {}", b.error().str());
       const auto compare = [&](const std::string& what, const ir::Tensor& x, const ir::Tensor& y) -> Verdict {
-=======
-      const auto a = interp::run(before, given, {.state = &state_before, .max_rounds = kMaxRounds});
-      if (!a) return ++unjudged_, std::nullopt;
-      const auto b = interp::run(after, given, {.state = &state_after, .max_rounds = kMaxRounds});
-      if (!b) return fmt::format("the graph cannot be evaluated after the pass: {}", b.error().str());
-      const auto compare = [&](const std::string& what, const ir::Tensor& x,
-                               const ir::Tensor& y) -> std::optional<std::string> {
->>>>>>> 257abb2 (Control flow in compiled files: jumps over branches and back, graphs through the passes and the partitioner)
         const auto c = interp::compare(
             y, x, promise >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
         if (c.agrees()) return {};
