@@ -1,10 +1,18 @@
 // src/passes/decompose.cc - decompose: an op that nothing runs, or only the host while XNNPACK runs all its parts -> simpler ops,
 // as its definition says.
+#include <algorithm>
+
 #include "ops/xnn_support.h"
 #include "passes/pass_def.h"
 
 namespace edgewright::passes {
 namespace {
+
+// Ops of which xnn-forms makes more than their parts would be.
+bool has_own_form(const Node& n) {
+  static const std::vector<std::string>& roots = find("xnn-forms")->roots;
+  return std::find(roots.begin(), roots.end(), n.name()) != roots.end();
+}
 
 Match expand(Node& n, Rewriter& rw) {
   const ops::OpDef* d = ops::def(n);
@@ -12,6 +20,7 @@ Match expand(Node& n, Rewriter& rw) {
   if (d->lower && ops::xnn_takes(n)) return no_match();
   // The host could run it: only XNNPACK is better.
   const bool optional = !d->stock.empty() && !d->lower && !(d->stock_limit && !d->stock_limit(n).empty());
+  if (optional && has_own_form(n)) return no_match();
   auto r = d->decompose(n, rw.builder());
   if (!r) return {false, "its decomposition fails", std::move(r.error())};
   if (r->empty()) return no_match();

@@ -5,7 +5,7 @@
 //   view(permute(x, p), s)           -> view(x, s)                where p only moves dims of size 1
 //   mean(permute(x, p), dims)        -> mean(x, p[dims]) (permuted back where dims are kept)
 //   softmax(permute(x, p), -1)       -> permute(softmax(x, ...))  where p keeps the last dim
-//   constant_pad_nd(permute(x, p))   -> permute(constant_pad_nd(x), p)
+//   constant_pad_nd(permute(x, p))   -> permute(constant_pad_nd(x), p); slice, select, index_select alike
 // Moving elements commutes with computing on each of them.
 #include <algorithm>
 #include <set>
@@ -189,6 +189,24 @@ Match rewrite(Node& n, Rewriter& rw) {
     args[1] = ir::ArgList(std::move(moved));
     Value* y = rw(n.name(), std::move(args));
     return rw.replace(y ? rw.permute(y, p) : y);
+  }
+  if (n.is("aten.slice.Tensor") || n.is("aten.index_select") || n.is("aten.select.int")) {
+    Node* t = permute_of(n.inputs()[0], p);
+    const ir::Arg dim = n.arg("dim");
+    if (!t || !dim.i()) return no_match();
+    const auto rank = static_cast<int64_t>(p.size());
+    const auto at = static_cast<size_t>(*dim.i() < 0 ? *dim.i() + rank : *dim.i());
+    const int64_t d = p[at];
+    rw.matched(t);
+    std::vector<ir::Arg> args = n.args();
+    args[0] = t->inputs()[0];
+    args[1] = d;
+    Value* y = rw(n.name(), std::move(args));
+    if (n.is("aten.select.int")) {  // the dim is gone, and those behind it move up
+      p.erase(p.begin() + static_cast<ptrdiff_t>(at));
+      for (int64_t& k : p) k -= k > d;
+    }
+    return rw.replace(y && !std::is_sorted(p.begin(), p.end()) ? rw.permute(y, p) : y);
   }
   if (n.is("aten._softmax") || n.is("aten.softmax.int")) {
     Node* t = permute_of(n.inputs()[0], p);
