@@ -28,7 +28,7 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   using Base = ops::CheckingEmitter;
   LoweredDelegate out;
 
-  PayloadEmitter() { out.graph.constants.emplace_back(); }
+  explicit PayloadEmitter(const ir::SymbolRanges& ranges) : ranges_(ranges) { out.graph.constants.emplace_back(); }
 
   // The next external value of the delegate: all inputs come before the first output.
   void external(V v, uint32_t flags) { make_external(id_of(v), flags); }
@@ -163,7 +163,8 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   Result<void> static_reshape(V in, V y, const ir::Shape& sizes) override {
     EW_TRY(Base::static_reshape(in, y, sizes));
     EW_TRY(node1(NodeKind::kStaticReshape, in, y));
-    out.graph.nodes.back().dims = u32s(ir::static_sizes(sizes));
+    for (const ir::Dim& d : sizes)
+      out.graph.nodes.back().dims.push_back(static_cast<uint32_t>(d.maybe().value_or(0)));  // 0: what is left
     return {};
   }
   Result<void> static_slice(V in, V y, std::vector<int64_t> offsets, std::vector<int64_t> sizes) override {
@@ -218,10 +219,24 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
 
  private:
+  // A size where every symbol is at its upper bound, or at a middling number where that is out of all proportion.
+  uint32_t size(const ir::Dim& d) {
+    if (d.is_constant()) return static_cast<uint32_t>(d.value());
+    std::vector<std::string> symbols;
+    d.collect_symbols(symbols);
+    for (const std::string& s : symbols) {
+      const auto it = ranges_.find(s);
+      const ir::Range r = it == ranges_.end() ? ir::Range{} : it->second;
+      at_bound_.try_emplace(s, r.hi <= kLargest ? r.hi : std::max(r.lo, std::min(r.hi, kMiddling)));
+    }
+    return static_cast<uint32_t>(std::clamp<int64_t>(d.evaluate(at_bound_).value_or(1), 1, UINT32_MAX));
+  }
+  static constexpr int64_t kLargest = 1 << 20, kMiddling = 64;
+
   uint32_t new_value(V v) {
     const auto id = static_cast<uint32_t>(out.graph.values.size());
     xnn::Value x;
-    x.dims = u32s(ir::static_sizes(v->tensor()->shape));
+    for (const ir::Dim& d : v->tensor()->shape) x.dims.push_back(size(d));
     x.id = id;
     out.graph.values.push_back(std::move(x));
     return id;
@@ -295,13 +310,15 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     add({.kind = kind, .inputs = {a}, .outputs = {id_of(y)}}, c);
     return {};
   }
+  const ir::SymbolRanges& ranges_;
+  ir::SymbolValues at_bound_;
   std::unordered_map<V, uint32_t> ids_, packed_;
 };
 
 }  // namespace
 
-Result<LoweredDelegate> lower_delegate(const ir::Graph& body) {
-  PayloadEmitter e;
+Result<LoweredDelegate> lower_delegate(const ir::Graph& body, const ir::SymbolRanges& ranges) {
+  PayloadEmitter e(ranges);
   for (const ir::Value* v : body.inputs()) e.external(v, xnn::kExternalInput);
   for (const auto& n : body.nodes()) {
     const ops::OpDef* d = ops::def(*n);

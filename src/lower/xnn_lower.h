@@ -20,7 +20,8 @@ struct LoweredDelegate {
 };
 
 // Lowers a body whose nodes XNNPACK takes (ops::xnn_takes). External ids: inputs in order, constant_inputs, then outputs.
-// Errors: kInternal where a node is refused after all.
-Result<LoweredDelegate> lower_delegate(const ir::Graph& body);
+// Symbolic sizes stand in the payload as they are when every symbol has its greatest value, so that they agree with each other; a runtime
+// reshapes the graph to the inputs it is given. Errors: kInternal where a node is refused after all.
+Result<LoweredDelegate> lower_delegate(const ir::Graph& body, const ir::SymbolRanges& ranges);
 
 }  // namespace edgewright::lower

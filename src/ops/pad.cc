@@ -86,7 +86,6 @@ Result<void> lower_constant(const ir::Node& n, XnnEmitter& out) {
   const auto pads = sides(c, "pad", shape_of(v).size());
   const Scalar fill = c.scalar("value");
   if (c.failed()) return fail(Code::kKeptOnHost, "{}", *c.failed());
-  if (!is_static(shape_of(v))) return fail(Code::kKeptOnHost, "XNNPACK's pad needs static sizes");
   std::vector<int64_t> offset, kept, pre, post;
   bool cut = false, grown = false;
   TensorType t = *v->tensor();
@@ -95,13 +94,18 @@ Result<void> lower_constant(const ir::Node& n, XnnEmitter& out) {
       return fail(Code::kKeptOnHost, "pads known only at run time");
     const int64_t b = pads[d].before.value(), a = pads[d].after.value();
     offset.push_back(std::max<int64_t>(-b, 0));
-    kept.push_back(t.shape[d].value() + std::min<int64_t>(b, 0) + std::min<int64_t>(a, 0));
-    if (kept.back() <= 0) return fail(Code::kKeptOnHost, "nothing of the tensor is left");
+    if (t.shape[d].is_constant()) {
+      kept.push_back(t.shape[d].value() + std::min<int64_t>(b, 0) + std::min<int64_t>(a, 0));
+      if (kept.back() <= 0) return fail(Code::kKeptOnHost, "nothing of the tensor is left");
+    } else {
+      if (b < 0 || a < 0) return fail(Code::kKeptOnHost, "a size known only at run time is cut");
+      kept.push_back(0);
+    }
     cut |= b < 0 || a < 0;
     pre.push_back(std::max<int64_t>(b, 0));
     post.push_back(std::max<int64_t>(a, 0));
     grown |= b > 0 || a > 0;
-    t.shape[d] = kept.back();
+    if (kept.back() > 0) t.shape[d] = kept.back();
   }
   if (!cut && !grown) return out.copy(v, n.result());
   if (cut) {

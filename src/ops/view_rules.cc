@@ -322,13 +322,14 @@ Result<void> lower_as_reshape(const ir::Node& n, XnnEmitter& out) {
 Result<void> emit_slice(XnnEmitter& out, const ir::Value* in, const ir::Value* result, int64_t axis, const Dim& start,
                         const Dim& length) {
   const Shape& s = shape_of(in);
-  if (!is_static(s) || !start.is_constant() || !length.is_constant())
-    return fail(Code::kKeptOnHost, "XNNPACK's slice needs static sizes");
+  if (length == s[static_cast<size_t>(axis)]) return out.copy(in, result);
+  if (!start.is_constant() || !length.is_constant())
+    return fail(Code::kKeptOnHost, "XNNPACK's slice has a constant start and length");
   if (length.value() == 0) return fail(Code::kKeptOnHost, "the slice is empty");
-  std::vector<int64_t> offsets(s.size(), 0), sizes = ir::static_sizes(s);
+  std::vector<int64_t> offsets(s.size(), 0), sizes;
+  for (const Dim& d : s) sizes.push_back(d.maybe().value_or(0));
   offsets[static_cast<size_t>(axis)] = start.value();
   sizes[static_cast<size_t>(axis)] = length.value();
-  if (length == s[static_cast<size_t>(axis)]) return out.copy(in, result);
   return out.static_slice(in, result, std::move(offsets), std::move(sizes));
 }
 Result<void> emit_concatenate(XnnEmitter& out, std::vector<const ir::Value*> in, const ir::Value* result,

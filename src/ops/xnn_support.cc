@@ -13,22 +13,49 @@ std::unexpected<Error> kept(FormatAt<std::type_identity_t<A>...> f, A&&... a) {
   return fail(Code::kKeptOnHost, f, std::forward<A>(a)...);
 }
 
-// What holds for every tensor in a payload: f32, rank within bounds, static shape, no empty dims.
+// What holds for every tensor in a payload: f32, rank within bounds, no empty dims. Sizes may be symbolic: XNNPACK derives them anew from
+// its inputs' sizes, by the same rules as ours.
 Result<void> tensor_ok(V v, const char* what) {
   if (!v) return {};
   const TensorType* t = v->tensor();
   if (!t) return kept("{} is not a tensor", what);
   if (t->dtype != DType::f32) return kept("{} is {}; XNNPACK computes f32", what, name(t->dtype));
   if (t->rank() > kMaxDims) return kept("{} has {} dims; XNNPACK takes up to {}", what, t->rank(), kMaxDims);
-  if (!ir::is_static(t->shape)) return kept("{} has a size known only at run time: {}", what, str(v->type));
   for (const Dim& d : t->shape) {
-    if (d.value() == 0) return kept("{} is empty", what);
-    if (d.value() > UINT32_MAX) return kept("{} is too large", what);
+    if (d == Dim(0)) return kept("{} is empty", what);
+    if (d.maybe().value_or(1) > UINT32_MAX) return kept("{} is too large", what);
   }
   return {};
 }
 Result<void> tensors_ok(std::initializer_list<std::pair<V, const char*>> vs) {
   for (const auto& [v, what] : vs) EW_TRY(tensor_ok(v, what));
+  return {};
+}
+// For symbolic sizes alone: those of static shapes agree by the op's own rule.
+Result<void> same_shape(V a, V b) {
+  const Shape &x = a->tensor()->shape, &y = b->tensor()->shape;
+  if ((!ir::is_static(x) || !ir::is_static(y)) && !(x == y))
+    return kept("sizes known only at run time that may differ: {} and {}", str(a->type), str(b->type));
+  return {};
+}
+Result<void> same_elements(V a, V b) {
+  const Shape &x = a->tensor()->shape, &y = b->tensor()->shape;
+  if ((!ir::is_static(x) || !ir::is_static(y)) && !(ir::numel(x) == ir::numel(y)))
+    return kept("sizes known only at run time that may differ: {} and {}", str(a->type), str(b->type));
+  return {};
+}
+Result<void> broadcasts(V a, V b) {
+  const Shape &x = a->tensor()->shape, &y = b->tensor()->shape;
+  for (size_t i = 1; i <= std::min(x.size(), y.size()); ++i) {
+    const Dim &p = x[x.size() - i], &q = y[y.size() - i];
+    if (!(p == q) && !(p == Dim(1)) && !(q == Dim(1)) && !(p.is_constant() && q.is_constant()))
+      return kept("sizes known only at run time that may differ: {} and {}", p.str(), q.str());
+  }
+  return {};
+}
+Result<void> channels_known(V v) {
+  if (!v->tensor()->shape.back().is_constant())
+    return kept("the channels are known only at run time: {}", str(v->type));
   return {};
 }
 Result<void> clamp_ok(const Clamp& c) {
@@ -43,6 +70,10 @@ Result<void> constant_ok(V v, const char* what) {
 Result<void> rank_is(V v, size_t rank, const char* what) {
   if (v->tensor()->rank() != rank) return kept("{} has {} dims, {} are needed", what, v->tensor()->rank(), rank);
   return {};
+}
+Result<void> one_to_one(V in, V out) {
+  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
+  return same_shape(in, out);
 }
 Result<void> image_window(V x, V out, const Window& w) {
   EW_TRY(tensors_ok({{x, "input"}, {out, "result"}}));
@@ -61,23 +92,24 @@ Result<void> weights(V weight, V bias) {
 
 Result<void> CheckingEmitter::unary(XnnUnary op, V in, V out) {
   if (op == XnnUnary::kBankersRounding) return kept("the payload has no rounding");
-  return tensors_ok({{in, "input"}, {out, "result"}});
+  return one_to_one(in, out);
 }
 Result<void> CheckingEmitter::clamp(V in, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
-  return tensors_ok({{in, "input"}, {out, "result"}});
+  return one_to_one(in, out);
 }
 Result<void> CheckingEmitter::leaky_relu(V in, V out, float slope) {
   if (!std::isfinite(slope) || slope == 0) return kept("negative_slope is {}", slope);
-  return tensors_ok({{in, "input"}, {out, "result"}});
+  return one_to_one(in, out);
 }
 Result<void> CheckingEmitter::elu(V in, V out, float alpha) {
   if (!(alpha > 0) || !std::isfinite(alpha)) return kept("alpha is {}", alpha);
-  return tensors_ok({{in, "input"}, {out, "result"}});
+  return one_to_one(in, out);
 }
 Result<void> CheckingEmitter::binary(XnnBinary op, V a, V b, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
   EW_TRY(tensors_ok({{a, "first operand"}, {b, "second operand"}, {out, "result"}}));
+  EW_TRY(broadcasts(a, b));
   if (a->is_constant() && b->is_constant()) return kept("both operands are constants");
   return {};
 }
@@ -112,6 +144,7 @@ Result<void> CheckingEmitter::fully_connected(V x, V weight, V bias, V out, bool
   EW_TRY(tensors_ok({{x, "input"}, {out, "result"}}));
   EW_TRY(weights(weight, bias));
   EW_TRY(rank_is(weight, 2, "weight"));
+  if (x->tensor()->rank() > 0) EW_TRY(channels_known(x));
   if (bias) EW_TRY(rank_is(bias, 1, "bias"));
   if (x->tensor()->rank() == 0) return kept("input has no dims");
   if (x->is_constant()) return kept("input is a constant");
@@ -123,6 +156,8 @@ Result<void> CheckingEmitter::batch_matmul(V a, V b, V out) {
   if (sa.size() != sb.size() || sa.size() < 2) return kept("operands of {} and {} dims", sa.size(), sb.size());
   for (size_t i = 0; i + 2 < sa.size(); ++i)
     if (!(sa[i] == sb[i])) return kept("batch dims differ: {} and {}", sa[i].str(), sb[i].str());
+  if (!(sa.back() == sb[sb.size() - 2]))
+    return kept("sizes known only at run time that may differ: {} and {}", sa.back().str(), sb[sb.size() - 2].str());
   if (a->is_constant()) return kept("first operand is a constant");
   return {};
 }
@@ -130,6 +165,7 @@ Result<void> CheckingEmitter::conv2d(V x, V weight, V bias, V out, const Window&
   EW_TRY(clamp_ok(c));
   EW_TRY(image_window(x, out, w));
   EW_TRY(weights(weight, bias));
+  EW_TRY(channels_known(x));
   return rank_is(weight, 4, "weight");
 }
 Result<void> CheckingEmitter::depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t, uint32_t,
@@ -169,7 +205,7 @@ Result<void> CheckingEmitter::resize_bilinear2d(V x, V out, int64_t, int64_t, bo
 }
 Result<void> CheckingEmitter::depth_to_space(V, V, uint32_t) { return kept("the payload has no depth-to-space"); }
 Result<void> CheckingEmitter::softmax(V in, V out) {
-  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
+  EW_TRY(one_to_one(in, out));
   if (in->tensor()->rank() == 0) return kept("input has no dims");
   return {};
 }
@@ -178,12 +214,17 @@ Result<void> CheckingEmitter::static_transpose(V in, V out, std::vector<int64_t>
   if (perm.empty()) return kept("input has no dims");
   return {};
 }
-Result<void> CheckingEmitter::static_reshape(V in, V out, const Shape&) {
-  return tensors_ok({{in, "input"}, {out, "result"}});
+Result<void> CheckingEmitter::static_reshape(V in, V out, const Shape& sizes) {
+  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
+  if (std::count_if(sizes.begin(), sizes.end(), [](const Dim& d) { return !d.is_constant(); }) > 1)
+    return kept("XNNPACK's reshape derives one size at run time, not several: {}", str(out->type));
+  return same_elements(in, out);
 }
 Result<void> CheckingEmitter::static_slice(V in, V out, std::vector<int64_t> offsets, std::vector<int64_t> sizes) {
   EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
   if (offsets.empty()) return kept("input has no dims");
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] == 0 && offsets[d] != 0) return kept("a slice from {} to an end known only at run time", offsets[d]);
   return {};
 }
 Result<void> CheckingEmitter::static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post,
@@ -195,13 +236,20 @@ Result<void> CheckingEmitter::static_constant_pad(V in, V out, std::vector<int64
   if (pre.empty()) return kept("input has no dims");
   return {};
 }
-Result<void> CheckingEmitter::concatenate(std::vector<V> in, V out, int64_t) {
+Result<void> CheckingEmitter::concatenate(std::vector<V> in, V out, int64_t axis) {
   EW_TRY(tensor_ok(out, "result"));
-  for (V v : in) EW_TRY(tensor_ok(v, "an operand"));
+  for (V v : in) {
+    EW_TRY(tensor_ok(v, "an operand"));
+    for (size_t d = 0; d < v->tensor()->rank(); ++d) {
+      const Dim &p = v->tensor()->shape[d], &q = in[0]->tensor()->shape[d];
+      if (d != static_cast<size_t>(axis) && !(p == q))
+        return kept("sizes known only at run time that may differ: {} and {}", p.str(), q.str());
+    }
+  }
   if (in.size() < 2) return kept("{} operands", in.size());
   return {};
 }
-Result<void> CheckingEmitter::copy(V in, V out) { return tensors_ok({{in, "input"}, {out, "result"}}); }
+Result<void> CheckingEmitter::copy(V in, V out) { return one_to_one(in, out); }
 Result<void> CheckingEmitter::even_split(V, std::vector<V>, int64_t) { return kept("the payload has no split"); }
 
 bool xnn_takes(const ir::Node& n, std::string* reason) {
@@ -210,6 +258,11 @@ bool xnn_takes(const ir::Node& n, std::string* reason) {
     if (reason) *reason = d ? "XNNPACK has no node for " + n.name() : "unknown op " + n.name();
     return false;
   }
+  for (const ir::Value* v : n.inputs())
+    if (v->scalar()) {
+      if (reason) *reason = "an argument is a number known only at run time";
+      return false;
+    }
   CheckingEmitter e;
   const auto r = d->lower(n, e);
   if (!r && reason) *reason = r.error().message;

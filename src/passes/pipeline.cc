@@ -9,6 +9,7 @@ const std::vector<std::string>& default_pipeline() {
       "functionalize",      // first of what changes nodes: everything after it may assume pure dataflow
       "remove-noops",       // clones and dropouts hide patterns
       "decompose",          // before the patterns: they are written for the simple ops
+      "open-sizes",         // views need no computed sizes, as far as they can be derived
       "remove-noops",       // decompositions leave views that change nothing
       "cse",                // equal masks and positions are computed once
       "convert-to-linear",  // before folding, which would swallow the transposes it looks for (right either way)
@@ -17,6 +18,7 @@ const std::vector<std::string>& default_pipeline() {
       "safe-softmax",       // where masks are constants, it sees what they close
       "xnn-forms",          // what XNNPACK computes in its own layout
       "decompose",          // what XNNPACK refused after all, and what the forms are made of
+      "open-sizes",         // of what that made
       "fold-constants",     // weights into their new layout
       "sink-permutes",      // permutes meet and cancel
       "fold-constants",     // constants that were permuted on the way

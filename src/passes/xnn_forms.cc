@@ -40,15 +40,37 @@ std::optional<std::vector<int64_t>> ints(const Node& n, std::string_view param, 
   return out;
 }
 
+// [n, c, l] -> [n, c, 1, l], and a dim of 1 taken out again to give the type of `like`.
+Value* with_row(Rewriter& rw, Value* x) {
+  auto sizes = sizes_of(x);
+  if (!sizes) return rw("aten.unsqueeze", {x, 2});
+  sizes->insert(sizes->begin() + 2, 1);
+  return rw.view(x, *sizes);
+}
+Value* without_dim(Rewriter& rw, Value* x, int64_t dim, const Value& like) {
+  if (!x) return x;
+  const auto sizes = sizes_of(&like);
+  return sizes ? rw.view(x, *sizes) : rw("aten.squeeze.dim", {x, dim});
+}
+// [c, h, w] -> [1, c, h, w]
+Value* with_batch(Rewriter& rw, Value* x) {
+  auto sizes = sizes_of(x);
+  if (!sizes) return rw("aten.unsqueeze", {x, 0});
+  sizes->insert(sizes->begin(), 1);
+  return rw.view(x, *sizes);
+}
+
 Match convolution(Node& n, Rewriter& rw) {
   Value *x = n.arg("input").value(), *w = n.arg("weight").value(), *b = n.arg("bias").value();
   if (!w->is_constant()) return no_match("the weight is not a constant");
   if (b && !b->is_constant()) return no_match("the bias is not a constant");
   if (!is_f32(x) || !is_f32(w)) return no_match("it is not f32");
-  const auto xs = sizes_of(x), ws = sizes_of(w), ys = sizes_of(n.result());
-  if (!xs || !ws || !ys) return no_match("a size is known only at run time");
-  const size_t spatial = xs->size() - 2;
-  if (xs->size() < 3 || spatial > 2) return no_match("XNNPACK has convolutions over one or two dims");
+  const ir::Shape& xs = x->tensor()->shape;
+  const auto ws = sizes_of(w);
+  const size_t spatial = xs.size() - 2;
+  if (!ws || xs.size() < 3 || spatial > 2) return no_match("XNNPACK has convolutions over one or two dims");
+  if (!xs[1].is_constant()) return no_match("the channels are known only at run time");
+  const int64_t channels = xs[1].value();
   auto stride = ints(n, "stride", spatial), padding = ints(n, "padding", spatial),
        dilation = ints(n, "dilation", spatial), output_padding = ints(n, "output_padding", spatial);
   const ir::Arg transposed = n.arg("transposed"), groups_arg = n.arg("groups");
@@ -57,12 +79,11 @@ Match convolution(Node& n, Rewriter& rw) {
   for (int64_t p : *padding)
     if (p < 0) return no_match("negative padding");
   const int64_t groups = *groups_arg.i();
-  std::vector<int64_t> wsz = *ws, xsz = *xs;
+  std::vector<int64_t> wsz = *ws;
   const bool one_dim = spatial == 1;
   if (one_dim) {  // a row of height 1
-    xsz.insert(xsz.begin() + 2, 1);
     wsz.insert(wsz.begin() + 2, 1);
-    x = rw.view(x, xsz);
+    x = with_row(rw, x);
     w = rw.view(w, wsz);
     stride->insert(stride->begin(), 1);
     dilation->insert(dilation->begin(), 1);
@@ -73,7 +94,7 @@ Match convolution(Node& n, Rewriter& rw) {
   const std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], (*padding)[0], (*padding)[1]};
   Value* y;
   const ir::Arg bias = b ? ir::Arg(b) : ir::Arg();
-  if (!*transposed.b() && groups > 1 && groups == xsz[1] && wsz[1] == 1) {
+  if (!*transposed.b() && groups > 1 && groups == channels && wsz[1] == 1) {
     Value* weight = rw.permute(w, {1, 2, 3, 0});
     y = rw("xnn.depthwise_conv2d",
            {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
@@ -96,40 +117,44 @@ Match convolution(Node& n, Rewriter& rw) {
   }
   if (!y) return rw.replace(y);
   Value* nchw = rw.permute(y, kToNchw);
-  return if_taken(rw, y, one_dim ? rw.view(nchw, *ys) : nchw);
+  return if_taken(rw, y, one_dim ? without_dim(rw, nchw, 2, *n.result()) : nchw);
 }
 
-// Bottom and right padding that give the result's size: what ceil_mode adds, or less than asked where it is not reached.
-int64_t far_padding(int64_t in, int64_t out, int64_t near, int64_t kernel, int64_t stride, int64_t dilation) {
-  return std::max<int64_t>(0, (out - 1) * stride + dilation * (kernel - 1) + 1 - in - near);
+// Bottom and right padding that give the result's size: what ceil_mode adds, or less than asked where it is not reached. Where the size
+// is known only at run time it is the padding asked for, as long as there is no ceil_mode.
+std::optional<int64_t> far_padding(const ir::Dim& in, const ir::Dim& out, int64_t near, int64_t kernel, int64_t stride,
+                                   int64_t dilation, bool ceil_mode) {
+  if (in.is_constant() && out.is_constant())
+    return std::max<int64_t>(0, (out.value() - 1) * stride + dilation * (kernel - 1) + 1 - in.value() - near);
+  if (ceil_mode) return std::nullopt;
+  return near;
 }
+const ir::Dim& spatial_size(const Value* v, size_t i) { return v->tensor()->shape[v->tensor()->rank() - 2 + i]; }
+bool ceil_mode(const Node& n) { return n.arg("ceil_mode").b() && *n.arg("ceil_mode").b(); }
 
 Match max_pool(Node& n, Rewriter& rw) {
   if (n.num_results() > 1 && (!n.result(1)->users.empty() || n.graph().is_output(n.result(1))))
     return no_match("its indices are used");
   Value* x = n.arg("self").value();
-  const auto xs = sizes_of(x), ys = sizes_of(n.result());
-  if (!xs || !ys) return no_match("a size is known only at run time");
   if (!is_f32(x)) return no_match("it is not f32");
   const auto kernel = ints(n, "kernel_size", 2), padding = ints(n, "padding", 2), dilation = ints(n, "dilation", 2);
   const ir::Arg s = n.arg("stride");
   const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : ints(n, "stride", 2);
   if (!kernel || !padding || !dilation || !stride) return no_match("an argument is known only at run time");
-  const bool unbatched = xs->size() == 3;
-  std::vector<int64_t> xsz = *xs, ysz = *ys;
-  if (unbatched) {
-    xsz.insert(xsz.begin(), 1);
-    ysz.insert(ysz.begin(), 1);
-    x = rw.view(x, xsz);
-  }
+  const bool unbatched = x->tensor()->rank() == 3;
   std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], 0, 0};
-  for (size_t i : {0, 1})
-    pad4[2 + i] = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], (*dilation)[i]);
+  for (size_t i : {0, 1}) {
+    const auto far = far_padding(spatial_size(x, i), spatial_size(n.result(), i), (*padding)[i], (*kernel)[i],
+                                 (*stride)[i], (*dilation)[i], ceil_mode(n));
+    if (!far) return no_match("ceil_mode on a size known only at run time");
+    pad4[2 + i] = *far;
+  }
+  if (unbatched) x = with_batch(rw, x);
   Value* y = rw("xnn.max_pool2d", {rw.permute(x, kToNhwc), ir::Arg::ints(*kernel), ir::Arg::ints(*stride),
                                    ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
   if (!y) return rw.replace(y);
   Value* nchw = rw.permute(y, kToNchw);
-  Value* result = unbatched ? rw.view(nchw, *ys) : nchw;
+  Value* result = unbatched ? without_dim(rw, nchw, 0, *n.result()) : nchw;
   std::string reason;
   if (result && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
   std::vector<Value*> out(n.num_results(), nullptr);
@@ -139,8 +164,6 @@ Match max_pool(Node& n, Rewriter& rw) {
 
 Match avg_pool(Node& n, Rewriter& rw) {
   Value* x = n.arg("self").value();
-  const auto xs = sizes_of(x), ys = sizes_of(n.result());
-  if (!xs || !ys) return no_match("a size is known only at run time");
   if (!is_f32(x)) return no_match("it is not f32");
   const auto kernel = ints(n, "kernel_size", 2), padding = ints(n, "padding", 2);
   const ir::Arg s = n.arg("stride");
@@ -149,56 +172,58 @@ Match avg_pool(Node& n, Rewriter& rw) {
   const ir::Arg divisor = n.arg("divisor_override");
   if (!divisor.is_none() && !divisor.i()) return no_match("an argument is known only at run time");
   const bool include = n.arg("count_include_pad").b() && *n.arg("count_include_pad").b();
-  const bool padded = (*padding)[0] || (*padding)[1];
-  const bool unbatched = xs->size() == 3;
-  std::vector<int64_t> xsz = *xs, ysz = *ys;
-  if (unbatched) {
-    xsz.insert(xsz.begin(), 1);
-    ysz.insert(ysz.begin(), 1);
-    x = rw.view(x, xsz);
-  }
-  Value* nhwc = rw.permute(x, kToNhwc);
-  std::vector<int64_t> pad4{0, 0, 0, 0};
-  for (size_t i : {0, 1}) {
-    const int64_t far = far_padding(xsz[2 + i], ysz[2 + i], (*padding)[i], (*kernel)[i], (*stride)[i], 1);
-    pad4[i] = (*padding)[i];
-    pad4[2 + i] = far;
-  }
+  const bool unbatched = x->tensor()->rank() == 3;
   // XNNPACK divides by the number of elements in the window. PyTorch's divisor, where it is another, comes in by their ratio.
   bool plain = divisor.is_none();
+  std::vector<int64_t> pad4{0, 0, 0, 0};
   std::array<std::vector<double>, 2> valid, counted;  // per output, along each dim
-  for (size_t i : {0, 1})
-    for (int64_t o = 0; o < ysz[2 + i]; ++o) {
-      const int64_t size = xsz[2 + i], from = o * (*stride)[i] - (*padding)[i], to = from + (*kernel)[i];
+  for (size_t i : {0, 1}) {
+    const ir::Dim &in = spatial_size(x, i), &out = spatial_size(n.result(), i);
+    const auto far = far_padding(in, out, (*padding)[i], (*kernel)[i], (*stride)[i], 1, ceil_mode(n));
+    if (!far) return no_match("ceil_mode on a size known only at run time");
+    pad4[i] = (*padding)[i];
+    pad4[2 + i] = *far;
+    if (!in.is_constant() || !out.is_constant()) {
+      if (!plain || (include && (*padding)[i])) return no_match("its divisors depend on a size known only at run time");
+      continue;
+    }
+    for (int64_t o = 0; o < out.value(); ++o) {
+      const int64_t size = in.value(), from = o * (*stride)[i] - (*padding)[i], to = from + (*kernel)[i];
       valid[i].push_back(static_cast<double>(std::min(to, size) - std::max<int64_t>(from, 0)));
       counted[i].push_back(include ? static_cast<double>(std::min(to, size + (*padding)[i]) - from) : valid[i].back());
       plain = plain && (valid[i].back() == counted[i].back());
       if (valid[i].back() < 1) return no_match("a window without an element");
     }
+  }
+  const int64_t rows = static_cast<int64_t>(valid[0].size()), columns = static_cast<int64_t>(valid[1].size());
+  if (!plain && (rows == 0 || columns == 0)) return no_match("its divisors depend on a size known only at run time");
+  if (unbatched) x = with_batch(rw, x);
+  Value* nhwc = rw.permute(x, kToNhwc);
   Value* y = rw("xnn.avg_pool2d", {nhwc, ir::Arg::ints(*kernel), ir::Arg::ints(*stride), ir::Arg::ints(pad4)});
   if (!y) return rw.replace(y);
   std::string reason;
   if (!ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
   if (!plain) {
-    ir::Tensor ratio = ir::Tensor::empty(DType::f32, {1, ysz[2], ysz[3], 1});
-    for (int64_t h = 0; h < ysz[2]; ++h)
-      for (int64_t w = 0; w < ysz[3]; ++w) {
+    ir::Tensor ratio = ir::Tensor::empty(DType::f32, {1, rows, columns, 1});
+    for (int64_t h = 0; h < rows; ++h)
+      for (int64_t w = 0; w < columns; ++w) {
         const auto of = [&](const auto& a) { return a[0][static_cast<size_t>(h)] * a[1][static_cast<size_t>(w)]; };
         const double d = divisor.i() ? static_cast<double>(*divisor.i()) : of(counted);
-        ir::store_f(DType::f32, ratio.mutable_data(), h * ysz[3] + w, of(valid) / d);
+        ir::store_f(DType::f32, ratio.mutable_data(), h * columns + w, of(valid) / d);
       }
     y = rw("aten.mul.Tensor", {y, rw.constant(std::move(ratio), "valid_over_divisor")});
   }
   Value* nchw = rw.permute(y, kToNchw);
-  return rw.replace(unbatched ? rw.view(nchw, *ys) : nchw);
+  return rw.replace(unbatched ? without_dim(rw, nchw, 0, *n.result()) : nchw);
 }
 
 Match mean(Node& n, Rewriter& rw) {
   Value* x = n.arg("self").value();
-  const auto xs = sizes_of(x), ys = sizes_of(n.result());
-  if (!xs || !ys || !is_f32(x) || !is_f32(n.result())) return no_match("it is not a statically shaped f32 mean");
+  if (!is_f32(x) || !is_f32(n.result())) return no_match("it is not an f32 mean");
+  const auto ys = sizes_of(n.result());
   const ir::Arg dim = n.arg("dim");
-  if (!dim.list() || xs->size() != 4) return no_match("XNNPACK's payload has the mean over height and width only");
+  if (!dim.list() || x->tensor()->rank() != 4)
+    return no_match("XNNPACK's payload has the mean over height and width only");
   std::vector<int64_t> dims;
   for (const ir::Arg& d : *dim.list()) {
     if (!d.i()) return no_match("a dim known only at run time");
@@ -212,7 +237,13 @@ Match mean(Node& n, Rewriter& rw) {
     return no_match("XNNPACK's payload has the mean over height and width only");
   }
   Value* y = rw("xnn.global_avg_pool2d", {in});
-  return if_taken(rw, y, rw.view(y, *ys));
+  if (ys) return if_taken(rw, y, rw.view(y, *ys));
+  if (!y) return rw.replace(y);
+  // [n, 1, 1, c] of an n known only at run time
+  Value* result = n.result()->tensor()->rank() == 2 ? rw("aten.squeeze.dims", {y, ir::Arg::ints({1, 2})})
+                  : in != x                         ? rw.permute(y, kToNchw)
+                                                    : y;
+  return if_taken(rw, y, result);
 }
 
 Match upsample(Node& n, Rewriter& rw) {
@@ -265,6 +296,14 @@ Match nearest(Node& n, Rewriter& rw) {
   return rw.replace(y ? rw.permute(y, kToNchw) : y);
 }
 
+// Sizes for a view: at most one of them known only at run time, which the view derives.
+std::optional<std::vector<int64_t>> view_of(const ir::Shape& s) {
+  std::vector<int64_t> out;
+  for (const ir::Dim& d : s) out.push_back(d.maybe().value_or(-1));
+  if (std::count(out.begin(), out.end(), -1) > 1) return std::nullopt;
+  return out;
+}
+
 bool is_one(const ir::Arg& a) { return (a.i() && *a.i() == 1) || (a.f() && *a.f() == 1); }
 
 Match linear(Node& n, Rewriter& rw) {
@@ -272,31 +311,32 @@ Match linear(Node& n, Rewriter& rw) {
   Value* x = n.arg(is_linear ? "input" : addmm ? "mat1" : "self").value();
   Value* w = n.arg(is_linear ? "weight" : "mat2").value();
   Value* b = is_linear ? n.arg("bias").value() : addmm ? n.arg("self").value() : nullptr;
-  const auto xs = sizes_of(x), ws = sizes_of(w), ys = sizes_of(n.result());
-  if (!xs || !ws || !ys || xs->empty() || ws->size() != 2) return no_match("a size is known only at run time");
+  const ir::Shape &xs = x->tensor()->shape, &ys = n.result()->tensor()->shape;
+  if (xs.empty() || w->tensor()->rank() != 2) return no_match("it is not a product with a matrix");
   if (!is_f32(x) || !is_f32(w)) return no_match("it is not f32");
   const ir::Arg alpha = addmm ? n.arg("alpha") : ir::Arg(1), beta = addmm ? n.arg("beta") : ir::Arg(1);
   const auto number = [](const ir::Arg& a) { return a.f() ? *a.f() : a.i() ? static_cast<double>(*a.i()) : NAN; };
   const double scale = number(alpha), bias_scale = number(beta);
   if (!(std::isfinite(scale) && std::isfinite(bias_scale))) return no_match("alpha or beta is not a finite constant");
-  const int64_t columns = ys->back();
-  const bool row_bias =
-      b && b->is_constant() && b->tensor()->rank() == 1 && sizes_of(b) == std::vector<int64_t>{columns};
+  const bool row_bias = b && b->is_constant() && b->tensor()->rank() == 1 && b->tensor()->shape[0] == ys.back();
   const bool bias_inside = row_bias && is_one(alpha) && is_one(beta) && w->is_constant();
   Value* y;
   if (w->is_constant()) {
     y = rw("xnn.fully_connected", {x, w, bias_inside ? ir::Arg(b) : ir::Arg(), !is_linear});
   } else {
-    int64_t rows = 1;
-    for (size_t i = 0; i + 1 < xs->size(); ++i) rows *= (*xs)[i];
-    Value* x2 = xs->size() == 2 ? x : rw.view(x, {rows, xs->back()});
+    Value* x2 = x;
+    if (xs.size() != 2) {
+      const ir::Dim rows = ir::numel(ir::Shape(xs.begin(), xs.end() - 1));
+      if (!xs.back().is_constant() || !view_of(ys)) return no_match("several sizes are known only at run time");
+      x2 = rw.view(x, {rows.maybe().value_or(-1), xs.back().value()});
+    }
     y = rw("aten.mm", {x2, is_linear ? rw.permute(w, {1, 0}) : w});
     if (!is_linear && !addmm) return no_match("a product of two computed values stays a matmul");
   }
   if (!y) return rw.replace(y);
   std::string reason;
   if (w->is_constant() && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
-  if (sizes_of(y) != ys) y = rw.view(y, *ys);
+  if (!(y->tensor()->shape == ys)) y = rw.view(y, *view_of(ys));
   if (b && !bias_inside) {
     if (scale != 1) y = rw("aten.mul.Scalar", {y, alpha});
     // beta = 0 ignores the bias, NaN and all
@@ -307,11 +347,10 @@ Match linear(Node& n, Rewriter& rw) {
 
 Match softmax(Node& n, Rewriter& rw) {
   Value* x = n.arg("self").value();
-  const auto xs = sizes_of(x);
   const ir::Arg dim = n.arg("dim");
-  if (!xs || xs->empty() || !is_f32(x) || !is_f32(n.result()) || !dim.i())
-    return no_match("it is not a statically shaped f32 softmax");
-  const auto rank = static_cast<int64_t>(xs->size());
+  if (x->tensor()->rank() == 0 || !is_f32(x) || !is_f32(n.result()) || !dim.i())
+    return no_match("it is not an f32 softmax");
+  const auto rank = static_cast<int64_t>(x->tensor()->rank());
   const int64_t d = *dim.i() < 0 ? *dim.i() + rank : *dim.i();
   if (d == rank - 1) return no_match();
   std::vector<int64_t> perm;

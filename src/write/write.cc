@@ -565,7 +565,7 @@ class PlanWriter {
 
   Result<void> delegate(const Node& n) {
     const auto body = *n.args()[1].graph();
-    EW_ASSIGN(lower::LoweredDelegate lowered, lower::lower_delegate(*body));
+    EW_ASSIGN(lower::LoweredDelegate lowered, lower::lower_delegate(*body, p_.ranges));
     pte::DelegateCall call;
     call.delegate = static_cast<int32_t>(plan_.delegates.size());
     for (const ir::Arg& a : *n.args()[0].list()) {
