@@ -103,10 +103,24 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   return b.done({rank == 3 ? r : b("aten.view", {r, out})});
 }
 
+// Batches of matrices as they are, without the views that flatten the batch dims: XNNPACK's reshape copies, and derives one size only.
+Result<void> lower(const ir::Node& n, XnnEmitter& out) {
+  const ir::Value *x = n.arg("self").value(), *y = n.arg("other").value();
+  const size_t rank = shape_of(x).size();
+  const auto open = [](const Dim& d) { return !d.is_constant(); };
+  if (y->is_constant() && shape_of(y).size() == 2 && rank > 2 &&
+      std::count_if(shape_of(x).begin(), shape_of(x).end(), open) > 1)
+    return out.fully_connected(x, y, nullptr, n.result(), true);
+  if (rank < 3 || shape_of(y).size() != rank) return fail(Code::kKeptOnHost, "{} has a simpler form", n.name());
+  return out.batch_matmul(x, y, n.result());
+}
+
 }  // namespace
 
 std::vector<OpDef> define_matmul() {
   OpDef d = contraction("aten::matmul(Tensor self, Tensor other) -> Tensor", rule, make);
+  d.lower = lower;
+  d.agreement = Agreement::kReassociated;
   d.decompose = decompose;
   return {d};
 }

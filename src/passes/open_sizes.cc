@@ -18,7 +18,8 @@ Match rewrite(Node& n, Rewriter& rw) {
   size_t opened = 0;
   for (size_t i = 0; i < open.size(); ++i) {
     if (!open[i].value()) {
-      if (open[i].i() && *open[i].i() == -1 && !expands) return no_match();
+      // A size that is known leaves room for one that is not.
+      if (open[i].i() && *open[i].i() == -1 && !expands && to[i].is_constant()) open[i] = to[i].value();
       continue;
     }
     if (expands) {

@@ -16,6 +16,7 @@ const std::vector<std::string>& default_pipeline() {
       "fold-batch-norm",    // needs convolution or linear beside the norm
       "fold-constants",     // masks, positions, scales
       "safe-softmax",       // where masks are constants, it sees what they close
+      "bmm-over-batches",   // before anything takes the views around a product for something else
       "xnn-forms",          // what XNNPACK computes in its own layout
       "decompose",          // what XNNPACK refused after all, and what the forms are made of
       "open-sizes",         // of what that made

@@ -50,6 +50,7 @@ void run_cases(const std::string& pass) {
   }
 }
 
+TEST(Passes, bmm_over_batches) { run_cases("bmm-over-batches"); }
 TEST(Passes, constants_into_graphs) { run_cases("constants-into-graphs"); }
 TEST(Passes, convert_to_linear) { run_cases("convert-to-linear"); }
 TEST(Passes, cse) { run_cases("cse"); }
