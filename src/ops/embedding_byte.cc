@@ -83,7 +83,7 @@ OpDef embedding(std::string schema, int bits, std::string stock) {
     return float_point([t = table_of(c, bits), indices = c.operand("indices")](const auto& in, Index at) {
       using R = typename std::decay_t<decltype(in)>::F;
       const int64_t row = in.i(indices, at.first(at.size() - 1)), column = at.back();
-      if (row < 0 || row >= t.rows) return R(std::numeric_limits<double>::quiet_NaN());
+      if (row < 0 || row >= t.rows) return R(0.0);  // as in aten.embedding; an error where whole tensors are computed
       const std::array<int64_t, 2> from{row, column / t.per_byte()};
       const Dequantizing& q = t.dequantizing;
       const int64_t x = t.element(in.i(0, from), column), k = row * t.groups + column / (t.width / t.groups);

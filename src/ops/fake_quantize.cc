@@ -44,10 +44,11 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   if (scale.value()) {
     // Broadcast over the other dims; one for all as a 0-dim tensor.
     std::vector<ir::Arg> shape;
-    if (const int64_t* axis = op.schema.index_of("axis") >= 0 ? n.arg("axis").i() : nullptr) {
+    if (op.schema.index_of("axis") >= 0) {
+      const int64_t axis = *n.arg("axis").i();
       const auto rank = static_cast<int64_t>(x->tensor()->rank());
       shape.assign(static_cast<size_t>(rank), int64_t{1});
-      if (rank > 0) shape[static_cast<size_t>(*axis < 0 ? *axis + rank : *axis)] = int64_t{-1};
+      if (rank > 0) shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = int64_t{-1};
     }
     const auto floats = [&](ir::Value* v) {
       v = v->tensor()->dtype == DType::f32 ? v : b("aten._to_copy", {v, DType::f32});
