@@ -35,6 +35,15 @@ void erase_if_dead(Graph& g, std::vector<Node*> work) {
   }
 }
 
+// A size that only data decides, by the name that an op's rule gives it.
+bool has_made_up_size(const ir::Type& t) {
+  std::vector<std::string> symbols;
+  if (const auto* x = std::get_if<ir::TensorType>(&t))
+    for (const ir::Dim& d : x->shape) d.collect_symbols(symbols);
+  if (const auto* x = std::get_if<ir::ScalarType>(&t); x && x->expr) x->expr->collect_symbols(symbols);
+  return std::any_of(symbols.begin(), symbols.end(), [](const std::string& s) { return s.starts_with("u_"); });
+}
+
 // Nothing was edited: unlike ==, a NaN is what it was.
 bool same(const ir::Arg& a, const ir::Arg& b);
 bool same(const std::vector<ir::Arg>& a, const std::vector<ir::Arg>& b) {
@@ -292,6 +301,7 @@ class Runner {
       for (size_t i = 0; i < n->num_results(); ++i)
         if (Value* v = rw.replacement()[i]) {
           if (v->strides.empty()) v->strides = n->result(i)->strides;
+          if (v->producer && has_made_up_size(v->type)) v->type = n->result(i)->type;  // whose ranges are known
           g.replace_all_uses(n->result(i), v);
         }
       if (guard) guard->accepted(rw);

@@ -218,7 +218,7 @@ Result<void> MethodImpl::init_tensor(const pte::Tensor& from, Tensor& t) {
     t.writable = false;
     t.dynamism = Dynamism::kStatic;
   } else if (t.dynamism == Dynamism::kUnbound) {
-    std::fill(t.sizes.begin(), t.sizes.end(), 0);
+    if (t.numel() != 0) std::fill(t.sizes.begin(), t.sizes.end(), 0);  // the example's sizes
     t.data = static_cast<std::byte*>(std::calloc(1, kAlignment + kSlack));
     t.capacity = kAlignment;
     if (!t.data) return fail(Code::kUnsupported, "out of memory");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -121,24 +122,11 @@ class PlanWriter {
       ids_[v] = id;
       return id;
     }
-    pte::Tensor t;
-    t.dtype = v->tensor()->dtype;
-    for (const ir::Dim& d : v->tensor()->shape) {
-      int64_t n = 0;
-      if (d.is_constant()) {
-        n = d.value();
-      } else {
-        t.dynamism = pte::Dynamism::kBound;
-        n = d.bounds(p_.ranges).hi;
-      }
-      if (n > INT32_MAX)
-        return fail(Code::kUnsupported, "{}: size {} has no upper bound; export it with a maximum", v->name, d.str());
-      if (n < 0) return fail(Code::kMalformed, "{}: size {} is negative", v->name, d.str());
-      t.sizes.push_back(static_cast<int32_t>(n));
-      t.dim_order.push_back(static_cast<uint8_t>(t.dim_order.size()));
-    }
+    EW_ASSIGN(pte::Tensor t, tensor(*v));
     if (v->is_constant()) {
       t.buffer = s_.constant(*v->data);
+    } else if (t.dynamism == pte::Dynamism::kUnbound) {
+      // The runtime allocates it as it grows.
     } else if (v->kind != ir::ValueKind::kInput || slices_.contains(v)) {
       t.allocation = pte::Allocation{};
       planned_.emplace_back(v, lives_.size());
@@ -156,6 +144,37 @@ class PlanWriter {
     plan_.values.emplace_back(std::move(t));
     ids_[v] = id;
     return id;
+  }
+
+  // Its type at the upper bounds of its sizes; where they have none, or would take more memory than anybody plans, open sizes are 0.
+  Result<pte::Tensor> tensor(const Value& v) {
+    constexpr int64_t kMostPlanned = int64_t{1} << 33;  // bytes
+    pte::Tensor t;
+    t.dtype = v.tensor()->dtype;
+    const ir::Dim* open = nullptr;  // the symbolic size with the largest bound
+    int64_t bytes = static_cast<int64_t>(size_of(t.dtype)), largest = 0;
+    for (const ir::Dim& d : v.tensor()->shape) {
+      const int64_t n = d.is_constant() ? d.value() : d.bounds(p_.ranges).hi;
+      if (n < 0) return fail(Code::kMalformed, "{}: size {} is negative", v.name, d.str());
+      if (n > INT32_MAX && d.is_constant())
+        return fail(Code::kUnsupported, "{}: size {} is more than the file format has room for", v.name, n);
+      if (!d.is_constant() && n > largest) open = &d, largest = n;
+      if (__builtin_mul_overflow(bytes, std::max<int64_t>(n, 1), &bytes)) bytes = INT64_MAX;
+      t.sizes.push_back(static_cast<int32_t>(std::min<int64_t>(n, INT32_MAX)));
+      t.dim_order.push_back(static_cast<uint8_t>(t.dim_order.size()));
+    }
+    if (!open) return t;
+    t.dynamism = pte::Dynamism::kBound;
+    if (bytes <= kMostPlanned) return t;
+    t.dynamism = pte::Dynamism::kUnbound;
+    for (size_t i = 0; i < t.sizes.size(); ++i)
+      if (!v.tensor()->shape[i].is_constant()) t.sizes[i] = 0;
+    if (unbound_.insert(open->str()).second)
+      s_.out.needs_own_runtime.push_back(fmt::format(
+          "{}: size {} has {}, and the stock runtime's memory is planned ahead; export it with a maximum "
+          "(torch.export.Dim(..., max=...))",
+          v.name, open->str(), largest >= INT32_MAX ? "no upper bound" : fmt::format("an upper bound of {}", largest)));
+    return t;
   }
 
   // A constant tensor that no value of the graph stands for.
@@ -594,6 +613,7 @@ class PlanWriter {
   std::vector<std::pair<const Value*, size_t>> planned_;
   std::unordered_map<const Value*, size_t> slots_;
   std::unordered_map<const Value*, ir::Arg> bound_;  // inputs of inner graphs -> what they are given
+  std::set<std::string> unbound_;                    // sizes without a bound that were told of
   std::unordered_set<const Value*> slices_;          // rows that a loop takes: a place of their own
   std::list<Value> extras_;                          // values that no graph has
   std::vector<lower::Lifetime> lives_;

@@ -362,6 +362,9 @@ class XnnDelegate final : public Delegate {
     for (const External& e : externals_)
       if (e.id >= args.size())
         return fail(Code::kMalformed, "external value {} of a call with {} arguments", e.id, args.size());
+    // Without a bound there are no sizes to prepare for.
+    for (const EValue* v : args)
+      if (v->tag == Tag::kTensor && v->tensor->dynamism == Dynamism::kUnbound) return {};
     return bind(args);
   }
 
