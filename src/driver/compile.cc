@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -39,6 +40,25 @@ std::string dtype_of(const ir::Node& n) {
   if (n.num_results() == 0) return "";
   if (const auto* t = n.result()->tensor()) return std::string(name(t->dtype));
   return ir::str(n.result()->type);
+}
+
+// What an op's own rule forbids is refused here, before a pass makes of it what has no such rule. Where a size is known only at
+// run time a rule may be unable to decide, which is no objection.
+Result<void> obeys_rules(const ir::Graph& g) {
+  const auto is_static = [](const ir::Value* v) { return !v->tensor() || ir::is_static(v->tensor()->shape); };
+  for (const auto& n : g.nodes()) {
+    const ops::OpDef* d = ops::def(*n);
+    const std::vector<ir::Value*> inputs = n->inputs();
+    if (!d || !std::all_of(inputs.begin(), inputs.end(), is_static)) continue;
+    const auto types = ops::infer(*d, ops::Call::of(*n));
+    if (types || types.error().code == Code::kInternal) continue;
+    Error e = types.error();
+    e.code = Code::kUnsupported;
+    e.node = n->num_results() ? n->result()->name : n->name();
+    if (n->origin) e.origin = n->origin->module_path + " " + n->origin->stack_trace;
+    return std::unexpected(std::move(e));
+  }
+  return {};
 }
 
 void report_node(CompileReport& r, const ir::Node& n, std::optional<int> delegate, std::string reason,
@@ -115,6 +135,7 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
   for (ir::Program& p : programs) {
     expose(p, o, r);
     EW_TRY(dump_stage("read", p));
+    EW_TRY(obeys_rules(*p.graph));
     clock.start("passes");
     passes::PassOptions po{.verify = o.verify, .disabled = o.disabled, .after = dump_stage};
     EW_TRY(passes::run_passes(p, passes::default_pipeline(), po, r.passes));

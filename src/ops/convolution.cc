@@ -145,32 +145,50 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, size_t 
   return b.done({y});
 }
 
-// Over three dims: the sum, over the kernel's depth, of convolutions of the planes that this depth meets.
+// Over three dims: the sum, over the kernel's depth, of convolutions of planes. Forward, slice k of the kernel meets the planes
+// that lie `stride` apart from k * dilation on; transposed, it gives the planes that lie so in the result.
 Result<std::vector<ir::Value*>> in_planes(const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
   const Conv v = read(c, 0, false);
   const Shape &s = c.tensor("input").shape, &ws = c.tensor("weight").shape, &to = n.result()->tensor()->shape;
-  if (c.failed() || v.spatial != 3 || v.transposed || !ir::is_static(s) || !ir::is_static(ws) ||
-      c.tensor("input").dtype != DType::f32)
+  if (c.failed() || v.spatial != 3 || !ir::is_static(s) || !ir::is_static(ws) || c.tensor("input").dtype != DType::f32)
     return std::vector<ir::Value*>{};
-  const int64_t depth = ws[2].value(), out_depth = to[2].value();
-  ir::Value* x = n.arg("input").value();
-  if (v.before[0] > 0) x = b("aten.constant_pad_nd", {x, ir::Arg::ints({0, 0, 0, 0, v.before[0], v.before[0]}), 0});
-  x = b("aten.permute", {x, ir::Arg::ints({0, 2, 1, 3, 4})});
+  const int64_t depth = s[2].value(), out_depth = to[2].value(), stride = v.stride[0], before = v.before[0];
   const auto last2 = [](const std::vector<int64_t>& a) { return ir::Arg::ints({a[1], a[2]}); };
+  const ir::Arg swap = ir::Arg::ints({0, 2, 1, 3, 4});
+  const auto pad_depth = [&](ir::Value* x, int64_t front, int64_t back) {  // of [n, d, c, h, w]
+    return front == 0 && back == 0 ? x
+                                   : b("aten.constant_pad_nd", {x, ir::Arg::ints({0, 0, 0, 0, 0, 0, front, back}), 0});
+  };
+  ir::Value* x = b("aten.permute", {n.arg("input"), swap});
+  if (!v.transposed) x = pad_depth(x, before, before);
+  const int64_t planes = v.transposed ? depth : out_depth;  // of one convolution
   ir::Value* sum = nullptr;
-  for (int64_t k = 0; k < depth; ++k) {
+  for (int64_t k = 0; k < ws[2].value(); ++k) {
     const int64_t start = k * v.dilation[0];
-    ir::Value* planes = b("aten.slice.Tensor", {x, 1, start, start + (out_depth - 1) * v.stride[0] + 1, v.stride[0]});
-    planes =
-        b("aten.view", {planes, ir::Arg::ints({s[0].value() * out_depth, s[1].value(), s[3].value(), s[4].value()})});
-    ir::Value* y = b("aten.convolution",
-                     {planes, b("aten.select.int", {n.arg("weight"), 2, k}), sum ? ir::Arg() : n.arg("bias"),
-                      last2(v.stride), last2(v.before), last2(v.dilation), false, ir::Arg::ints({0, 0}), v.groups});
+    ir::Value* y = x;
+    if (!v.transposed) y = b("aten.slice.Tensor", {y, 1, start, start + (planes - 1) * stride + 1, stride});
+    y = b("aten.view", {y, ir::Arg::ints({s[0].value() * planes, s[1].value(), s[3].value(), s[4].value()})});
+    y = b("aten.convolution",
+          {y, b("aten.select.int", {n.arg("weight"), 2, k}), sum || v.transposed ? ir::Arg() : n.arg("bias"),
+           last2(v.stride), last2(v.before), last2(v.dilation), v.transposed,
+           v.transposed ? last2(v.output_padding) : ir::Arg::ints({0, 0}), v.groups});
+    y = b("aten.view", {y, ir::Arg::ints({to[0].value(), planes, to[1].value(), to[3].value(), to[4].value()})});
+    if (v.transposed) {
+      if (stride > 1) {  // planes of zeros between
+        y = b("aten.unsqueeze", {y, 2});
+        y = b("aten.constant_pad_nd", {y, ir::Arg::ints({0, 0, 0, 0, 0, 0, 0, stride - 1}), 0});
+        y = b("aten.view",
+              {y, ir::Arg::ints({to[0].value(), planes * stride, to[1].value(), to[3].value(), to[4].value()})});
+      }
+      const int64_t front = start - before;
+      y = pad_depth(y, front, out_depth - front - planes * stride);
+    }
     sum = sum ? b("aten.add.Tensor", {sum, y}) : y;
   }
-  sum = b("aten.view", {sum, ir::Arg::ints({to[0].value(), out_depth, to[1].value(), to[3].value(), to[4].value()})});
-  return b.done({b("aten.permute", {sum, ir::Arg::ints({0, 2, 1, 3, 4})})});
+  if (v.transposed && n.arg("bias").value())
+    sum = b("aten.add.Tensor", {sum, b("aten.view", {n.arg("bias"), ir::Arg::ints({-1, 1, 1})})});
+  return b.done({b("aten.permute", {sum, swap})});
 }
 
 OpDef definition(std::string schema, size_t spatial, bool transposed) {

@@ -229,6 +229,34 @@ Result<std::vector<ir::Value*>> circular_as_cat(const ir::Node& n, Builder& b) {
   return all(b, {v});
 }
 
+bool is_negative(const Dim& d) { return d.is_constant() && d.value() < 0; }
+
+// Negative pads as slices, then the others.
+Result<std::vector<ir::Value*>> cropped_first(const ir::Node& n, Builder& b) {
+  ir::Value* v = self_of(n);
+  const auto pads = sides(Call::of(n), "pad", shape_of(v).size());
+  ir::ArgList rest(2 * pads.size(), ir::Arg(0));
+  bool cut = false;
+  for (size_t d = 0; d < pads.size(); ++d) {
+    const Dim size = shape_of(v)[d];
+    if (!size.is_constant() || !pads[d].before.is_constant() || !pads[d].after.is_constant())
+      return std::vector<ir::Value*>{};
+    const int64_t before = pads[d].before.value(), after = pads[d].after.value();
+    // A pad may take away more than there is and give it back on the other side.
+    const int64_t start = std::clamp<int64_t>(-before, 0, size.value());
+    const int64_t end = std::clamp<int64_t>(size.value() + after, start, size.value());
+    if (end - start != size.value() + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0))
+      return std::vector<ir::Value*>{};
+    if (before < 0 || after < 0) v = b("aten.slice.Tensor", {v, static_cast<int64_t>(d), start, end});
+    cut |= before < 0 || after < 0;
+    rest[2 * (pads.size() - 1 - d)] = std::max<int64_t>(before, 0);
+    rest[2 * (pads.size() - 1 - d) + 1] = std::max<int64_t>(after, 0);
+  }
+  if (!cut) return std::vector<ir::Value*>{};
+  const bool grows = std::any_of(rest.begin(), rest.end(), [](const ir::Arg& a) { return *a.i() > 0; });
+  return all(b, {grows ? b("aten.constant_pad_nd", {v, std::move(rest), n.arg("value")}) : v});
+}
+
 }  // namespace
 
 std::vector<OpDef> define_pad() {
@@ -243,6 +271,12 @@ std::vector<OpDef> define_pad() {
   constant.eval = [](const Call& c, size_t) { return padded_point(c, "pad", Mode::kConstant, c.scalar("value")); };
   constant.lower = lower_constant;
   constant.stock = "aten::constant_pad_nd.out";
+  constant.stock_limit = [](const ir::Node& n) {
+    for (const Side& s : sides(Call::of(n), "pad", shape_of(self_of(n)).size()))
+      if (is_negative(s.before) || is_negative(s.after)) return std::string("the stock kernel takes no negative pads");
+    return std::string();
+  };
+  constant.decompose = cropped_first;
   OpDef circular;
   circular.schema_text = "aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor";
   circular.infer = [](const Call& c) { return padded(c, "pad", Mode::kCircular); };

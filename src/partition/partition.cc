@@ -17,7 +17,10 @@ using ir::Value;
 
 namespace {
 
+// Whether it may as well stay outside: it moves data, and the stock runtime has a kernel that does it.
 bool only_moves_data(const Node& n) {
+  const ops::OpDef* d = ops::def(n);
+  if (!d || (d->stock_limit && !d->stock_limit(n).empty())) return false;
   static const std::set<std::string_view> kMoves = {
       "aten.permute",          "aten.permute_copy",    "aten.view",          "aten.view_copy",
       "aten.reshape",          "aten._unsafe_view",    "aten.transpose.int", "aten.t",
