@@ -195,9 +195,6 @@ class Builder {
     out.own(std::move(head));
     out.pad_to(kSegmentAlignment);
     out.take(std::move(data_));
-    // Room that XNNPACK may read behind the last constant, so that a loader need not copy it.
-    static constexpr std::array<std::byte, 128> kSlack{};
-    out.borrow(Bytes(kSlack));
     return out;
   }
 

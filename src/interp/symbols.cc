@@ -1,5 +1,7 @@
 #include "interp/symbols.h"
 
+#include <numeric>
+
 namespace edgewright::interp {
 
 Result<void> Symbols::bind(const ir::Type& type, const Datum& d, const std::string& what, Code blame) {
@@ -44,6 +46,31 @@ std::optional<int64_t> solve(const ir::Dim& expr, int64_t value, const std::stri
   if (x < INT64_MIN || x > INT64_MAX || at(static_cast<int64_t>(x)) != value) return std::nullopt;
   return static_cast<int64_t>(x);
 }
+
+// No integers give the expression this value: it is c + a*s + b*t + …, and the value differs from c by no multiple of gcd(a, b, …).
+bool is_impossible(const ir::Dim& expr, int64_t value, const std::vector<std::string>& unknown,
+                   const ir::SymbolValues& known) {
+  std::map<std::string, ir::Dim> numbers;
+  for (const auto& [symbol, v] : known) numbers.emplace(symbol, ir::Dim(v));
+  const ir::Dim rest = expr.substitute(numbers);
+  ir::SymbolValues at;
+  for (const std::string& s : unknown) at[s] = 0;
+  const auto origin = rest.evaluate(at);
+  if (!origin) return false;
+  ir::Dim affine(*origin);
+  int64_t divisor = 0;
+  for (const std::string& s : unknown) {
+    at[s] = 1;
+    const auto one = rest.evaluate(at);
+    at[s] = 0;
+    int64_t slope;
+    if (!one || __builtin_sub_overflow(*one, *origin, &slope) || slope == INT64_MIN) return false;
+    affine = affine + ir::Dim(slope) * ir::Dim::symbol(s);
+    divisor = std::gcd(divisor, slope);
+  }
+  int64_t rise;
+  return affine == rest && divisor > 1 && !__builtin_sub_overflow(value, *origin, &rise) && rise % divisor != 0;
+}
 }  // namespace
 
 Result<void> Symbols::settle(Code blame) {
@@ -74,6 +101,8 @@ Result<void> Symbols::settle(Code blame) {
           continue;
         }
       }
+      if (is_impossible(e.expr, e.value, unknown, values_))
+        return fail(blame, "{} is {}, which {} cannot be", e.what, e.value, e.expr.str());
       later.push_back(std::move(e));
     }
     open_ = std::move(later);

@@ -176,7 +176,8 @@ class Machine {
 bool is_allowed_call(std::string_view m, std::string_view n) {
   return (m == "torch._utils" && (n == "_rebuild_tensor_v2" || n == "_rebuild_tensor_v3" || n == "_rebuild_parameter" ||
                                   n == "_rebuild_parameter_with_state")) ||
-         (m == "collections" && n == "OrderedDict") || (m == "torch" && (n == "Size" || n == "device"));
+         (m == "collections" && (n == "OrderedDict" || n == "defaultdict" || n == "deque")) ||
+         (m == "torch" && (n == "Size" || n == "device"));
 }
 
 // What a call that is not allowed would have made. Tensor subclasses go through helpers that take the class as an argument.
@@ -190,10 +191,10 @@ PyRefused refused(const PyGlobal& f, const PyTuple& args) {
         const auto* inner = args.items[0]->as<PyGlobal>();
         const bool has_parts = !wrapper && args.items.size() == 4 && inner && inner->module == "torch._utils" &&
                                inner->name == "_rebuild_wrapper_subclass" && args.items[3]->as<PyDict>();
-        return {"tensor subclass " + type->module + "." + type->name, has_parts ? args.items[3] : nullptr};
+        return {"tensor subclass " + type->module + "." + type->name, has_parts ? args.items[3] : nullptr, {}};
       }
   }
-  return {"object of " + f.module + "." + f.name, nullptr};
+  return {"object of " + f.module + "." + f.name, nullptr, args.items};
 }
 
 Result<void> Machine::global(std::string m, std::string n) {
@@ -275,6 +276,12 @@ Result<PyRef> Machine::call(const PyGlobal& f, const PyTuple& args) {
     if (!args.items.empty()) return broken("an OrderedDict is made with arguments");
     return make(PyDict{});
   }
+  if (f.name == "defaultdict") return make(PyDict{});
+  if (f.name == "deque") {
+    const PyTuple* first = args.items.empty() ? nullptr : args.items[0]->as<PyTuple>();
+    if (!args.items.empty() && !(first && first->items.empty())) return broken("a deque is made of items");
+    return make(PyList{});
+  }
   if (f.name == "Size") {
     if (args.items.size() != 1 || !args.items[0]->as<PyTuple>())
       return broken("a torch.Size is made of something that is not a tuple");
@@ -328,7 +335,7 @@ Result<bool> Machine::step() {
         EW_ASSIGN(n, number<uint8_t>());
       }
       if (!take(n)) return truncated();
-      push(PyRefused{"bytes", nullptr});
+      push(PyRefused{"bytes"});
       break;
     }
     case '.': return false;
@@ -487,10 +494,11 @@ Result<bool> Machine::step() {
       break;
     }
     case 'b': {  // BUILD: the attributes of an OrderedDict (a state dict's _metadata) or a tensor mean nothing here
-      EW_TRY(pop());
+      EW_ASSIGN(PyRef state, pop());
       if (stack_.empty() ||
           (!stack_.back()->as<PyDict>() && !stack_.back()->as<PyRefused>() && !stack_.back()->as<ir::Tensor>()))
         return broken("state is set on something without");
+      if (auto* object = std::get_if<PyRefused>(&edit(stack_.back())->v)) object->state = state;
       break;
     }
     case 'Q': {

@@ -40,10 +40,13 @@ struct PyStorage {
   bool typed = true;  // false: torch.UntypedStorage, counted in bytes
   Bytes bytes;
 };
-struct PyRefused {  // "tensor subclass torchao.Int8Tensor", "object of my.Config"
+// What the pickle would have made with code of its own: "tensor subclass torchao.Int8Tensor", "object of my.Config". What such an object
+// was given can be looked at, as plain data.
+struct PyRefused {
   std::string what;
-  // The attributes of a wrapper subclass, a dict: its inner tensors are plain ones. Null elsewhere.
-  PyRef attributes = nullptr;
+  PyRef attributes = nullptr;  // of a wrapper subclass, a dict: its inner tensors are plain ones; null elsewhere
+  std::vector<PyRef> args;     // of an object: what its class was called with (a named tuple's items)
+  PyRef state = nullptr;       // of an object: its attributes, usually a dict; null where it has none
 };
 struct PyOpaque {  // a device, layout and the like: carried, never looked at
   std::string text;

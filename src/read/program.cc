@@ -890,7 +890,12 @@ Result<void> ProgramReader::constant_input(JsonObject spec) {
   if (u.first != "as_none" && u.first != "as_int" && u.first != "as_float" && u.first != "as_string" &&
       u.first != "as_bool")
     return fail(Code::kMalformed, "a fixed input of kind '{}'", u.first);
-  EW_ASSIGN(leaf.fixed, reader_.arg(u.first, u.second));
+  bool flag;
+  if (u.first == "as_int" && !u.second.get(flag)) {
+    leaf.fixed = flag;  // torch 2.5 writes a bool so
+  } else {
+    EW_ASSIGN(leaf.fixed, reader_.arg(u.first, u.second));
+  }
   program_.inputs.push_back(std::move(leaf));
   return {};
 }

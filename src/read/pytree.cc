@@ -37,6 +37,21 @@ Result<void> parse_keys(std::string_view context, TreeSpec& spec) {
   return {};
 }
 
+// The attributes that the children of a user's own class are, where its context names as many as there are children.
+std::vector<std::string> attributes(std::string_view context, size_t children) {
+  const auto doc = parse_json(context);
+  JsonArray names;
+  if (!doc || (*doc)->root.get(names)) return {};
+  if (JsonArray fields; !names.at(0).get(fields)) names = fields;
+  std::vector<std::string> out;
+  for (JsonValue n : names) {
+    std::string_view s;
+    if (n.get(s)) return {};
+    out.emplace_back(s);
+  }
+  return out.size() == children ? out : std::vector<std::string>{};
+}
+
 Result<TreeSpec> parse_node(JsonValue v, int depth) {
   if (depth > kMaxDepth) return fail(Code::kMalformed, "a tree spec nested deeper than {}", kMaxDepth);
   EW_ASSIGN(const JsonObject o, as_object(v, "a tree spec"));
@@ -64,6 +79,9 @@ Result<TreeSpec> parse_node(JsonValue v, int depth) {
     EW_TRY(parse_keys(context, spec));
   } else {
     spec.kind = TreeSpec::Kind::kOther;
+    std::string_view context;
+    if (const auto c = maybe(o, "context"); c && !c->get(context))
+      spec.keys = attributes(context, spec.children.size());
   }
   return spec;
 }
@@ -119,6 +137,21 @@ std::vector<std::string> input_names(const TreeSpec& spec) {
   return out;
 }
 
+namespace {
+bool flatten_items(const TreeSpec& spec, const std::vector<std::pair<PyRef, PyRef>>& items, std::vector<PyRef>& into) {
+  std::unordered_map<std::string, PyRef> by_key;
+  for (const auto& [k, v] : items) {
+    if (const auto* s = k->as<std::string>()) by_key[*s] = v;
+    if (const auto* n = k->as<int64_t>()) by_key[std::to_string(*n)] = v;
+  }
+  for (size_t i = 0; i < spec.children.size(); ++i) {
+    const auto found = by_key.find(spec.keys[i]);
+    if (found == by_key.end() || !flatten(spec.children[i], found->second, into)) return false;
+  }
+  return true;
+}
+}  // namespace
+
 bool flatten(const TreeSpec& spec, PyRef object, std::vector<PyRef>& into) {
   using Kind = TreeSpec::Kind;
   const std::vector<PyRef>* items = nullptr;
@@ -127,16 +160,7 @@ bool flatten(const TreeSpec& spec, PyRef object, std::vector<PyRef>& into) {
     case Kind::kDict: {
       const auto* d = object->as<PyDict>();
       if (!d || d->items.size() != spec.children.size()) return false;
-      std::unordered_map<std::string, PyRef> by_key;
-      for (const auto& [k, v] : d->items) {
-        if (const auto* s = k->as<std::string>()) by_key[*s] = v;
-        if (const auto* n = k->as<int64_t>()) by_key[std::to_string(*n)] = v;
-      }
-      for (size_t i = 0; i < spec.children.size(); ++i) {
-        const auto found = by_key.find(spec.keys[i]);
-        if (found == by_key.end() || !flatten(spec.children[i], found->second, into)) return false;
-      }
-      return true;
+      return flatten_items(spec, d->items, into);
     }
     case Kind::kTuple:
       if (const auto* t = object->as<PyTuple>()) items = &t->items;
@@ -144,7 +168,15 @@ bool flatten(const TreeSpec& spec, PyRef object, std::vector<PyRef>& into) {
     case Kind::kList:
       if (const auto* l = object->as<PyList>()) items = &l->items;
       break;
-    case Kind::kOther: return false;
+    case Kind::kOther: {
+      const auto* o = object->as<PyRefused>();
+      if (!o) return false;
+      if (const auto* d = o->state ? o->state->as<PyDict>() : nullptr; d && !spec.keys.empty())
+        return flatten_items(spec, d->items, into);
+      if (spec.type != "collections.namedtuple") return false;
+      items = &o->args;
+      break;
+    }
   }
   if (!items || items->size() != spec.children.size()) return false;
   for (size_t i = 0; i < items->size(); ++i)

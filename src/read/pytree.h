@@ -1,7 +1,8 @@
 // src/read/pytree.h - torch's tree specs: how flat leaves make up nested arguments. Depends on base, json.h, pickle.h.
 //
 // Format facts: torch.utils._pytree.treespec_dumps, protocol 1: [1, {"type": "builtins.dict", "context": "[\"a\"]",
-// "children_spec": [...]}]; a leaf has type null. The context is JSON inside the JSON: a dict's keys, a namedtuple's type.
+// "children_spec": [...]}]; a leaf has type null. The context is JSON inside the JSON: a dict's keys, a namedtuple's type, a
+// data class's [fields, fields that were None]; other classes write what they like, often the names of their attributes.
 #pragma once
 
 #include <string>
@@ -15,8 +16,9 @@ namespace edgewright::read {
 struct TreeSpec {
   enum class Kind : uint8_t { kLeaf, kTuple, kList, kDict, kOther };
   Kind kind = Kind::kLeaf;
-  std::string type;               // "builtins.dict"; empty for a leaf
-  std::vector<std::string> keys;  // of a dict, parallel to children; empty where they are not known
+  std::string type;  // "builtins.dict"; empty for a leaf
+  std::vector<std::string>
+      keys;  // of a dict, or a class's attributes, parallel to children; empty where they are not known
   std::vector<TreeSpec> children;
   size_t num_leaves() const;
   // "(({'a': *, 'b': *}, [*, *], *), {'scale': *})".

@@ -160,6 +160,15 @@ TEST(Interp, inputs_that_do_not_fit_are_usage_errors_that_name_the_constraint) {
   EXPECT_EQ(refusal({iota({1, 3}), iota({2}), int_datum(0)}), "dim 0 of input x is 1, but s0 must lie in [2, 8]");
   EXPECT_EQ(refusal({iota({4, 3}), iota({5}), int_datum(-2)}), "s1 is -1 (by input n), but must lie in [0, inf]");
   EXPECT_EQ(refusal({iota({4, 3}), iota({5}), int_datum(14)}), "s0 + s1 is 11, but must lie in [0, 10]");
+  EXPECT_EQ(refusal({iota({4, 3}), iota({5}), int_datum(3)}), "input n is 3, which 2*s1 cannot be");
+}
+
+TEST(Interp, sizes_that_no_integers_give_are_refused) {
+  const auto p = read("graph (%x: f32[2*s0 + 4*s1 + 1]) { return %x }");
+  EXPECT_EQ(must_fail(*p.graph, {iota({6})}).str(), "dim 0 of input x is 6, which 2*s0 + 4*s1 + 1 cannot be");
+  must_run(*p.graph, {iota({7})});
+  const auto floor = read("graph (%x: f32[2*(s0//2) + s0]) { return %x }");  // not affine: 7 by s0 = 4 is not seen
+  must_run(*floor.graph, {iota({7})});
 }
 
 TEST(Interp, a_result_that_is_not_of_its_type_is_an_error) {
