@@ -48,7 +48,7 @@ void write_nodes(session::JsonWriter& j, const CompileReport& r) {
 void write_events(session::JsonWriter& j, const passes::PassLog& log) {
   j.key("passes").open('[');
   for (const passes::PassStats& s : log.stats)
-    j.open('{').field("pass", s.pass).field("ms", s.milliseconds).field("applied", s.applied).close('}');
+    j.open('{').field("pass", s.pass).field("ms", s.milliseconds).field("applied", s.applied).field("unjudged", s.unjudged).close('}');
   j.close(']').key("refused").open('[');
   for (const passes::Event& e : log.events)
     if (!e.applied)

@@ -5,7 +5,6 @@
 // what an owner's storage contains now; a view's contents are derived from its owner again when that has changed since. A write
 // to a view is carried back to the owner by the inverse of each view on the way. That is PyTorch's aliasing, exactly, as long
 // as it is known which results alias: for ops that alias only sometimes (reshape, contiguous, to) the exporter's strides decide.
-#include "ops/view_rules.h"
 #include "passes/pass_def.h"
 
 namespace edgewright::passes {
@@ -98,16 +97,6 @@ class Functionalizer {
     return {};
   }
 
-  // Whether the result of a view op shares its operand's storage.
-  bool aliases(const Node& n) const {
-    if (!n.is("aten.contiguous") && !ops::views_or_copies(n)) return true;
-    const Value *from = n.inputs()[0], *to = n.result();
-    const auto a = sizes_of(from), b = sizes_of(to);
-    if (!a || !b || from->strides.size() != a->size()) return true;  // dynamic shapes: exported inputs are contiguous
-    if (n.is("aten.contiguous")) return from->strides == ir::contiguous_strides(*a);
-    return ops::reshape_is_view(*a, from->strides, *b);
-  }
-
   Result<void> visit(Node* n) {
     const ops::OpDef* d = ops::def(*n);
     Value* mutated = nullptr;
@@ -134,7 +123,7 @@ class Functionalizer {
       if (error) return std::unexpected(std::move(*error));
       if (differs) n->set_arg(i, std::move(a));
     }
-    if (viewed && aliases(*n)) {
+    if (viewed && shares_storage(*n)) {
       for (size_t r = 0; r < n->num_results(); ++r)
         alias_[n->result(r)] = {viewed, n, r, n->result(r), versions_[owner(viewed)]};
       return {};

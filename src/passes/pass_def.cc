@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/view_rules.h"
+
 namespace edgewright::passes {
 
 // Made by the build from the file names of this folder (see CMakeLists.txt).
@@ -65,6 +67,15 @@ std::optional<std::vector<int64_t>> sizes_of(const Value* v) {
 std::optional<double> scalar_constant(const Value* v) {
   if (!v || !v->is_constant() || v->data->numel() != 1 || is_complex(v->data->dtype)) return std::nullopt;
   return ir::load_f(v->data->dtype, v->data->data, 0);
+}
+
+bool shares_storage(const Node& n) {
+  if (!n.is("aten.contiguous") && !ops::views_or_copies(n)) return true;
+  const Value *from = n.inputs()[0], *to = n.result();
+  const auto a = sizes_of(from), b = sizes_of(to);
+  if (!a || !b || from->strides.size() != a->size()) return true;  // dynamic shapes: exported inputs are contiguous
+  if (n.is("aten.contiguous")) return from->strides == ir::contiguous_strides(*a);
+  return ops::reshape_is_view(*a, from->strides, *b);
 }
 
 std::optional<std::vector<int64_t>> permutation(const Node* n) {

@@ -91,6 +91,9 @@ bool is_f32(const Value* v);
 std::optional<std::vector<int64_t>> sizes_of(const Value* v);
 // A constant of one element as a number; nullopt otherwise.
 std::optional<double> scalar_constant(const Value* v);
+// Whether the results of a view op share its first argument's storage. Ops that give a view or a copy (reshape, contiguous) are
+// told by the exporter's strides.
+bool shares_storage(const Node& n);
 // A permute's dims normalized to [0, rank), for aten.permute, aten.t and aten.transpose.int; nullopt for other nodes.
 std::optional<std::vector<int64_t>> permutation(const Node* n);
 

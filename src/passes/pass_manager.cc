@@ -6,6 +6,7 @@
 
 #include "ir/verify.h"
 #include "ops/control_flow.h"
+#include "passes/prove.h"
 #include "passes/reduce.h"
 #include "passes/region.h"
 #include "passes/validate.h"
@@ -353,7 +354,7 @@ class Runner {
     if (auto ok = ir::verify_structure(*p_.graph); !ok)
       v.fault = ok.error().str();
     else
-      v = validator_.check_whole(pass.agreement, checkpoint_.graph(), *p_.graph, o_.verify == Verify::kStrict);
+      v = judge_whole(pass);
     stats_.unjudged += !v.judged;
     if (!v.fault) return {};
     Event e;
@@ -363,6 +364,16 @@ class Runner {
     stats_.applied = 0;
     if (o_.reduce) e.reduced = reproduce_whole(p_, pass);
     return fault(std::move(e));
+  }
+
+  // Both ways where that is cheap: terms know nothing of numbers, and the interpreter follows storage by itself. What terms cannot decide is
+  // interpreted, however large it is; a difference of terms in a graph that computes the same is none.
+  Verdict judge_whole(const PassDef& pass) {
+    const Verdict run = validator_.check_whole(pass.agreement, checkpoint_.graph(), *p_.graph, o_.verify == Verify::kStrict);
+    if (run.fault) return run;
+    const Verdict terms = prove_equal(pass.agreement, checkpoint_.graph(), *p_.graph, validator_);
+    if (terms.judged) return run.judged ? run : terms;
+    return run.judged ? run : validator_.check_whole(pass.agreement, checkpoint_.graph(), *p_.graph, true);
   }
 
   ir::Program& p_;

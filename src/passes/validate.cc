@@ -417,6 +417,7 @@ std::vector<Verdict> Validator::judge(std::span<const Region> regions) {
   std::vector<Verdict> out(regions.size());
   std::vector<std::pair<const std::string, Verdict>*> open;  // known_'s entries do not move
   std::vector<const Region*> open_regions;
+  if (regions.size() == 1 && regions[0].key.empty()) return {check(regions[0])};
   for (const Region& r : regions)
     if (const auto [it, fresh] = known_.try_emplace(r.key); fresh) {
       open.push_back(&*it);

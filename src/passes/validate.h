@@ -26,7 +26,7 @@ class Validator {
   Validator(Verify mode, const ir::SymbolRanges& ranges) : mode_(mode), ranges_(ranges) {}
   // What needs no numbers: a new node that rounds more coarsely than anything it replaces. Nullopt where there is none.
   std::optional<std::string> glance(const Rewriter& rw) const;
-  // One verdict for each region.
+  // One verdict for each region. A region without a key is like no other.
   std::vector<Verdict> judge(std::span<const Region> regions);
   // Two graphs of one program, one in-place and with views where it likes, on the interpreter: outputs, states and overwritten inputs.
   // Without `however_large` only where that is little work; larger graphs are not judged.
