@@ -48,7 +48,12 @@ void write_nodes(session::JsonWriter& j, const CompileReport& r) {
 void write_events(session::JsonWriter& j, const passes::PassLog& log) {
   j.key("passes").open('[');
   for (const passes::PassStats& s : log.stats)
-    j.open('{').field("pass", s.pass).field("ms", s.milliseconds).field("applied", s.applied).field("unjudged", s.unjudged).close('}');
+    j.open('{')
+        .field("pass", s.pass)
+        .field("ms", s.milliseconds)
+        .field("applied", s.applied)
+        .field("unjudged", s.unjudged)
+        .close('}');
   j.close(']').key("refused").open('[');
   for (const passes::Event& e : log.events)
     if (!e.applied)
@@ -57,9 +62,27 @@ void write_events(session::JsonWriter& j, const passes::PassLog& log) {
           .field("node", e.node)
           .field("reason", e.reason)
           .field("module", e.module_path)
+          .field("source", e.source)
           .field("fault", e.fault)
           .close('}');
   j.close(']').field("faults", log.faults);
+}
+
+// Each with what shows it: "graph" in text form, "file" where it was written.
+void write_faults(session::JsonWriter& j, const CompileReport& r) {
+  j.key("fault_reports").open('[');
+  for (const driver::FaultReport& f : r.faults) {
+    j.open('{').field("pass", f.pass).field("node", f.node).key("nodes").open('[');
+    for (const std::string& n : f.nodes) j.value(n);
+    j.close(']')
+        .field("module", f.module)
+        .field("source", f.source)
+        .field("reason", f.reason)
+        .field("graph", f.graph)
+        .field("file", f.file)
+        .close('}');
+  }
+  j.close(']');
 }
 
 void write_strings(session::JsonWriter& j, std::string_view key, const std::vector<std::string>& items) {
@@ -68,9 +91,9 @@ void write_strings(session::JsonWriter& j, std::string_view key, const std::vect
   j.close(']');
 }
 
-std::string where(const NodeReport& n) {
-  std::string s = n.module;
-  if (!n.source.empty()) s += (s.empty() ? "" : ", ") + n.source;
+std::string where(const std::string& module, const std::string& source) {
+  std::string s = module;
+  if (!source.empty()) s += (s.empty() ? "" : ", ") + source;
   return s.empty() ? s : "  [" + s + "]";
 }
 
@@ -94,16 +117,22 @@ void print_delegation(const CompileReport& r, size_t at_most) {
     if (shown++ == 0) say("not delegated:\n");
     if (shown > at_most) continue;
     say("  {:<24} {:<28} {}{}{}\n", n.name, n.op, n.reason, n.hint.empty() ? "" : "; " + n.hint,
-        paint(Style::kDim, where(n)));
+        paint(Style::kDim, where(n.module, n.source)));
   }
   if (shown > at_most) say("  ... and {} more (edgewright explain lists them)\n", shown - at_most);
 }
 
-void print_faults(const passes::PassLog& log) {
-  for (const passes::Event& e : log.events)
-    if (e.fault)
-      say("{} pass {} at {}: {}; the rewrite was undone, the file is right\n",
-          paint(Style::kBad, "a fault of edgewright:"), e.pass, e.node, e.reason);
+void print_faults(const CompileReport& r) {
+  for (const driver::FaultReport& f : r.faults) {
+    say("{} pass {} at {}: {}; the rewrite was undone, the result is right{}\n",
+        paint(Style::kBad, "a fault of edgewright, please report it:"), f.pass, f.node, f.reason,
+        paint(Style::kDim, where(f.module, f.source)));
+    if (f.nodes.size() > 1) say("  it would have replaced {}\n", fmt::join(f.nodes, ", "));
+    if (!f.file.empty())
+      say("  `edgewright opt {} --pass {}` shows it\n", f.file, f.pass);
+    else if (!f.graph.empty())
+      say("  `edgewright opt GRAPH.ir --pass {}` shows it, with this as GRAPH.ir:\n{}", f.pass, f.graph);
+  }
 }
 
 }  // namespace
@@ -135,6 +164,7 @@ Result<int> compile(const CompileArgs& a) {
     j.close(']').field("delegates", r.delegates).field("delegated_nodes", delegated(r));
     write_strings(j, "needs_own_runtime", r.needs_own_runtime);
     write_events(j, r.passes);
+    write_faults(j, r);
     write_nodes(j, r);
     say("{}", j.close('}').take());
     return r.passes.faults ? exit_status(Code::kInternal) : 0;
@@ -150,7 +180,7 @@ Result<int> compile(const CompileArgs& a) {
     say("this file needs edgewright's own runtime:\n");
     for (const std::string& reason : r.needs_own_runtime) say("  {}\n", reason);
   }
-  print_faults(r.passes);
+  print_faults(r);
   return r.passes.faults ? exit_status(Code::kInternal) : 0;
 }
 
@@ -167,6 +197,7 @@ Result<int> explain(const ExplainArgs& a) {
     j.open('{').field("delegates", r.delegates).field("delegated_nodes", delegated(r));
     write_nodes(j, r);
     write_events(j, r.passes);
+    write_faults(j, r);
     write_strings(j, "needs_own_runtime", r.needs_own_runtime);
     say("{}", j.close('}').take());
     return 0;
@@ -180,7 +211,7 @@ Result<int> explain(const ExplainArgs& a) {
                                          e.module_path.empty() ? "" : paint(Style::kDim, "  [" + e.module_path + "]"));
     if (std::find(seen.begin(), seen.end(), line) == seen.end()) say("{}", seen.emplace_back(line));
   }
-  print_faults(r.passes);
+  print_faults(r);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "driver/dump.h"
+#include "ir/text.h"
 #include "partition/partition.h"
 #include "write/write.h"
 
@@ -120,6 +121,22 @@ void lay_out_constants(ir::Graph& g) {
     if (!v->data->is_contiguous()) *v->data = v->data->contiguous();
 }
 
+// What went wrong since event `first`, written where it can be found.
+void report_faults(CompileReport& r, const CompileOptions& o, size_t first) {
+  const std::string stem = !o.dump_dir.empty() ? o.dump_dir + "/" : o.fault_stem.empty() ? "" : o.fault_stem + ".";
+  for (size_t i = first; i < r.passes.events.size(); ++i) {
+    const passes::Event& e = r.passes.events[i];
+    if (!e.fault) continue;
+    FaultReport f{e.pass, e.node, e.nodes, e.module_path, e.source, e.reason, {}, {}};
+    if (e.reduced) {
+      f.graph = ir::print(*e.reduced->graph, {.origins = true, .ranges = &e.reduced->ranges});
+      const std::string file = fmt::format("{}fault_{}", stem, r.faults.size() + 1);
+      if (!stem.empty() && driver::dump(file, *e.reduced)) f.file = file + ".ir";  // without it the text above must do
+    }
+    r.faults.push_back(std::move(f));
+  }
+}
+
 Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOptions& o, CompileReport& r) {
   Clock clock(r, o);
   if (!o.dump_dir.empty() && ::mkdir(o.dump_dir.c_str(), 0777) != 0 && errno != EEXIST)
@@ -138,7 +155,16 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
     EW_TRY(obeys_rules(*p.graph));
     clock.start("passes");
     passes::PassOptions po{.verify = o.verify, .disabled = o.disabled, .after = dump_stage};
-    EW_TRY(passes::run_passes(p, passes::default_pipeline(), po, r.passes));
+    po.further = &o.further;
+    if (o.progress) po.progress = [&](const std::string& pass) { o.progress("pass " + pass); };
+    const size_t events = r.passes.events.size();
+    auto ok = passes::run_passes(p, o.pipeline.empty() ? passes::default_pipeline() : o.pipeline, po, r.passes);
+    report_faults(r, o, events);
+    if (!ok) {
+      if (!r.faults.empty() && !r.faults.back().file.empty())
+        return with_note(std::move(ok.error()), "shown by " + r.faults.back().file);
+      return std::unexpected(std::move(ok.error()));
+    }
     EW_TRY(copy_aliased_results(*p.graph));
     lay_out_constants(*p.graph);
     clock.stop();
@@ -187,8 +213,10 @@ Result<Compiled> compile(std::vector<ir::Program>& programs, const CompileOption
 }
 
 Result<CompileReport> compile_to_file(std::vector<ir::Program>& programs, const std::string& path,
-                                      const CompileOptions& o) {
+                                      const CompileOptions& options) {
   CompileReport r;
+  CompileOptions o = options;
+  if (o.fault_stem.empty()) o.fault_stem = path;
   EW_ASSIGN(const write::Written w, build(programs, o, r));
   Clock clock(r, o);
   clock.start("write");

@@ -26,6 +26,21 @@ struct CompileOptions {
   // Values (by exporter's node name) that the program shall return as extra outputs, for finding where numbers part.
   std::vector<std::string> expose;
   std::function<void(const std::string& stage)> progress;
+  // Reports of wrong rewrites go to STEM.fault_N.ir; empty: into dump_dir, or nowhere. compile_to_file takes its output's path.
+  std::string fault_stem;
+  // For tests: passes to run instead of the default pipeline, and such that are not in the table.
+  std::vector<std::string> pipeline;
+  std::vector<passes::PassDef> further;
+};
+
+// A rewrite that failed its check and was undone: a fault of ours, and how to show it.
+struct FaultReport {
+  std::string pass, node;
+  std::vector<std::string> nodes;  // all that would have been replaced
+  std::string module, source;      // of `node`, as the exporter recorded
+  std::string reason;              // with the values
+  std::string graph;  // text form of a small program on which the pass fails alone; @names stand beside `file`
+  std::string file;   // where it was written: `edgewright opt FILE --pass PASS` says the same; empty: nowhere
 };
 
 struct StageTime {
@@ -45,6 +60,7 @@ struct NodeReport {
 struct CompileReport {
   std::vector<StageTime> stages;
   passes::PassLog passes;
+  std::vector<FaultReport> faults;
   std::vector<NodeReport> nodes;
   int delegates = 0;
   size_t weight_bytes = 0, arena_bytes = 0, file_bytes = 0;

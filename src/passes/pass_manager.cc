@@ -369,7 +369,8 @@ class Runner {
   // Both ways where that is cheap: terms know nothing of numbers, and the interpreter follows storage by itself. What terms cannot decide is
   // interpreted, however large it is; a difference of terms in a graph that computes the same is none.
   Verdict judge_whole(const PassDef& pass) {
-    const Verdict run = validator_.check_whole(pass.agreement, checkpoint_.graph(), *p_.graph, o_.verify == Verify::kStrict);
+    const Verdict run =
+        validator_.check_whole(pass.agreement, checkpoint_.graph(), *p_.graph, o_.verify == Verify::kStrict);
     if (run.fault) return run;
     const Verdict terms = prove_equal(pass.agreement, checkpoint_.graph(), *p_.graph, validator_);
     if (terms.judged) return run.judged ? run : terms;

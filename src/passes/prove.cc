@@ -14,8 +14,8 @@ using Number = uint64_t;
 
 constexpr int kMaxJudged = 256;  // places where the terms part
 constexpr int kMaxDepth = 2000;  // of the way down to them
-constexpr size_t kContent = 4096;  // constants up to this size are numbered by content, larger ones compared where it matters
-constexpr int kMaxHeight = 3;    // above a difference, where it may vanish again
+constexpr size_t kContent =
+    4096;  // constants up to this size are numbered by content, larger ones compared where it matters
 
 // The terms of both graphs.
 class Terms {
@@ -24,6 +24,7 @@ class Terms {
     const Node* like = nullptr;  // a node with this op and these arguments, operands aside
     std::vector<Number> operands;
     Number first = 0;  // of its results, one after the other
+    bool impure = false;
   };
   struct Term {
     int64_t application = -1;
@@ -57,7 +58,7 @@ class Terms {
     for (const ir::Arg& a : n.args()) write(a, operands, next, key);
     const auto [it, fresh] = known_.try_emplace(key, applications_.size());
     if (fresh) {
-      applications_.push_back({&n, std::move(operands), terms_.size()});
+      applications_.push_back({&n, std::move(operands), terms_.size(), !salt.empty()});
       for (size_t r = 0; r < std::max<size_t>(n.num_results(), 1); ++r)
         terms_.push_back({static_cast<int64_t>(it->second), r, n.num_results() ? n.result(r) : nullptr});
     }
@@ -116,8 +117,7 @@ class Walk {
     find_aliases();
     for (Node* n : g_.snapshot()) EW_TRY(visit(n));
     Ends e;
-    for (const ir::Arg& a : g_.outputs)
-      e.outputs.push_back(a.value() ? std::optional(read(a.value())) : std::nullopt);
+    for (const ir::Arg& a : g_.outputs) e.outputs.push_back(a.value() ? std::optional(read(a.value())) : std::nullopt);
     for (const Value* v : written_) e.written[name_of(v)] = read(v);
     for (const ir::Write& w : g_.writes) e.written[name_of(w.target)] = read(w.value);
     e.effects = std::move(effects_);
@@ -278,35 +278,31 @@ class Prover {
   Prover(const Terms& terms, Agreement promise, Validator& validator)
       : terms_(terms), promise_(promise), validator_(validator) {}
 
-  struct Difference {
-    Verdict verdict;
-    int height = 0;  // how far above it this pair lies
-  };
   // Nullopt: equal. Otherwise the fault nearest to the inputs, or that it could not be judged.
-  std::optional<Difference> differ(Number a, Number b, int depth = 0) {
+  std::optional<Verdict> differ(Number a, Number b, int depth = 0) {
     if (a == b) return std::nullopt;
     const auto [it, fresh] = seen_.try_emplace({a, b});
     if (!fresh) return it->second;
     if (equal_constants(a, b)) return std::nullopt;
-    std::optional<Difference> inner;
     const auto *x = terms_.application(a), *y = terms_.application(b);
-    if (depth < kMaxDepth && x && y && same_but_operands(*x, *y) && terms_.term(a).result == terms_.term(b).result) {
-      bool equal = true;
+    if ((x && x->impure) || (y && y->impure)) return seen_[{a, b}] = Verdict{std::nullopt, false};
+    const bool alike = depth < kMaxDepth && x && y && same_but_operands(*x, *y) &&
+                       terms_.term(a).result == terms_.term(b).result &&
+                       sorted(x->operands) != sorted(y->operands);  // in another order: for the op to tell
+    // What reads a difference may hide it (from an overflow, say), so that nothing above one is asked.
+    if (alike) {
       for (size_t i = 0; i < x->operands.size(); ++i)
-        if (auto v = differ(x->operands[i], y->operands[i], depth + 1)) {
-          if (!inner) inner = std::move(v);
-          equal = false;
-        }
-      if (equal) return seen_[{a, b}] = std::nullopt;
+        if (auto v = differ(x->operands[i], y->operands[i], depth + 1)) return seen_[{a, b}] = std::move(v);
+      return std::nullopt;
     }
-    // Equal all the same, perhaps: operands in another order, say. What is said of the place nearest to the inputs is the better report.
-    if (inner && ++inner->height > kMaxHeight) return seen_[{a, b}] = inner;
-    const auto here = judge(a, b);
-    if (!here) return seen_[{a, b}] = std::nullopt;
-    return seen_[{a, b}] = inner ? *inner : Difference{*here, 0};
+    return seen_[{a, b}] = judge(a, b);
   }
 
  private:
+  static std::vector<Number> sorted(std::vector<Number> v) {
+    std::sort(v.begin(), v.end());
+    return v;
+  }
   bool equal_constants(Number a, Number b) const {
     if (!is_constant(a) || !is_constant(b)) return false;
     const ir::Tensor x = terms_.term(a).value->data->contiguous(), y = terms_.term(b).value->data->contiguous();
@@ -358,7 +354,8 @@ class Prover {
         const Number n = open.back();
         open.pop_back();
         if (!needed.insert(n).second || (other.contains(n) && !is_constant(n))) continue;
-        if (const auto* app = terms_.application(n)) open.insert(open.end(), app->operands.begin(), app->operands.end());
+        if (const auto* app = terms_.application(n); app && !app->impure)
+          open.insert(open.end(), app->operands.begin(), app->operands.end());
       }
       for (const Number n : needed) {
         if (made.contains(n)) continue;
@@ -366,7 +363,7 @@ class Prover {
         const auto* app = terms_.application(n);
         if (is_constant(n)) {
           made[n] = r.graph->add_constant(t.value->name, *t.value->data);
-        } else if (!app || other.contains(n)) {
+        } else if (!app || other.contains(n) || app->impure) {
           made[n] = r.graph->add_input(t.value->name, t.value->type);
         } else {
           std::vector<ir::Arg> args = app->like->args();
@@ -397,7 +394,7 @@ class Prover {
   const Terms& terms_;
   const Agreement promise_;
   Validator& validator_;
-  std::map<std::pair<Number, Number>, std::optional<Difference>> seen_;
+  std::map<std::pair<Number, Number>, std::optional<Verdict>> seen_;
   int judged_ = 0;
 };
 
@@ -415,7 +412,7 @@ Verdict prove_equal(Agreement promise, const Graph& was, const Graph& is, Valida
   const auto look = [&](const std::string& what, Number x, Number y) -> std::optional<Verdict> {
     const auto d = prover.differ(x, y);
     if (!d) return std::nullopt;
-    if (d->verdict.fault) return Verdict{what + " differs after the pass: " + *d->verdict.fault, true};
+    if (d->fault) return Verdict{what + " differs after the pass: " + *d->fault, true};
     judged = false;
     return std::nullopt;
   };

@@ -1,6 +1,7 @@
 // src/session/build.cc - compile, explain, opt.
 #include "session/build.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -14,9 +15,10 @@
 namespace edgewright::session {
 namespace {
 
-Result<void> expect_passes(const auto& names) {
+Result<void> expect_passes(const auto& names, const std::vector<passes::PassDef>& further = {}) {
   for (const std::string& n : names)
-    if (!passes::find(n)) return fail(Code::kUsage, "there is no pass '{}' (edgewright opt --list names them)", n);
+    if (!passes::find(n) && std::none_of(further.begin(), further.end(), [&](const auto& p) { return p.name == n; }))
+      return fail(Code::kUsage, "there is no pass '{}' (edgewright opt --list names them)", n);
   return {};
 }
 
@@ -59,9 +61,9 @@ Result<driver::CompileReport> explain(const std::string& input, const std::strin
   return std::move(compiled->report);
 }
 
-Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& names,
-                                  passes::Verify verify) {
-  EW_TRY(expect_passes(names));
+Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& names, passes::Verify verify,
+                                  const std::vector<passes::PassDef>& further) {
+  EW_TRY(expect_passes(names, further));
   EW_ASSIGN(const std::string text, read_text(path));
   ir::ParseContext context = ops::parse_context();
   std::vector<NamedTensor> sidecar;
@@ -85,7 +87,10 @@ Result<std::string> optimize_text(const std::string& path, const std::vector<std
   for (ir::Value* v : p.graph->inputs()) p.inputs.push_back({v->name, v, {}, v->strides});
   for (const ir::Arg& out : p.graph->outputs) p.outputs.push_back({out.value() ? out.value()->name : ""});
   passes::PassLog log;
-  const auto done = passes::run_passes(p, names, {.verify = verify, .disabled = {}, .after = {}}, log);
+  passes::PassOptions o{.verify = verify, .disabled = {}};
+  o.further = &further;
+  o.reduce = false;  // this graph is the report
+  const auto done = passes::run_passes(p, names, o, log);
   if (!done) return with_note(done.error(), path);
   for (const passes::Event& e : log.events)
     if (e.fault)

@@ -15,8 +15,9 @@ Result<driver::CompileReport> explain(const std::string& input, const std::strin
                                       const driver::CompileOptions& o);
 
 // Runs passes over a graph in text form ("-": standard input; @names stand in GRAPH.safetensors beside GRAPH.ir) and prints
-// it. Errors: kMalformed with line and column, kUsage for an unknown pass, kInternal where a rewrite fails its check.
+// it. `further`: passes that may be named beside those of the table.
+// Errors: kMalformed with line and column, kUsage for an unknown pass, kInternal where a rewrite fails its check.
 Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& passes,
-                                  passes::Verify verify);
+                                  passes::Verify verify, const std::vector<passes::PassDef>& further = {});
 
 }  // namespace edgewright::session

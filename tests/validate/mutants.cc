@@ -224,6 +224,25 @@ std::vector<Mutant> make() {
         args[6] = true;
         return rw("aten.convolution", args);
       });
+  add("dilation-dropped", "a dilated convolution becomes a dense one of the same size", A::kReassociated,
+      "aten.convolution",
+      "graph (%x: f32[1,1,7,7]) { const %w: f32[1,1,3,3] = [[[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]]  %y = "
+      "aten.convolution(%x, %w, None, [1, 1], [2, 2], [2, 2], False, [0, 0], 1)  return %y }",
+      [](Node& n, Rewriter& rw) {
+        auto args = n.args();
+        args[4] = ints({1, 1});
+        args[5] = ints({1, 1});
+        return rw("aten.convolution", args);
+      });
+  add("groups-interleaved",
+      "a grouped convolution's output channels are written group by turn instead of group by group", A::kReassociated,
+      "aten.convolution",
+      "graph (%x: f32[1,2,3,3]) { const %w: f32[4,1,1,1] = [[[[1]]], [[[2]]], [[[3]]], [[[4]]]]  %y = "
+      "aten.convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 2)  return %y }",
+      [](Node& n, Rewriter& rw) {
+        Value* z = rw("aten.view", {rw("aten.convolution", n.args()), ints({1, 2, 2, 3, 3})});
+        return rw("aten.reshape", {rw("aten.permute", {z, ints({0, 2, 1, 3, 4})}), ints({1, 4, 3, 3})});
+      });
   add("padding-on-one-side", "padding of both sides is put on the far side alone", A::kReassociated, "aten.convolution",
       kConv3, [](Node& n, Rewriter& rw) {
         auto args = n.args();
@@ -333,6 +352,10 @@ std::vector<Mutant> make() {
   add("gt-is-ge", "a comparison is off where both are equal", A::kBitExact, "aten.gt.Scalar",
       "graph (%x: f32[24]) { %y = aten.gt.Scalar(%x, 0)  return %y }",
       [](Node& n, Rewriter& rw) { return rw("aten.ge.Scalar", {v(n, "self"), 0}); });
+  add("last-of-equals", "only ties: argmax gives the last of several greatest elements", A::kBitExact, "aten.argmax",
+      "graph (%x: i64[3,8]) { %y = aten.argmax(%x, 1)  return %y }", [](Node& n, Rewriter& rw) {
+        return rw("aten.rsub.Scalar", {rw("aten.argmax", {rw("aten.flip", {v(n, "self"), ints({1})}), 1}), 7});
+      });
   add("variance-unbiased", "a variance divides by n instead of n - 1", A::kReassociated, "aten.var.correction",
       "graph (%x: f32[3,4]) { %y = aten.var.correction(%x, [1], correction=1)  return %y }",
       [](Node& n, Rewriter& rw) { return rw("aten.var.correction", {v(n, "self"), ints({1}), 0}); });
@@ -422,6 +445,61 @@ std::vector<Mutant> make() {
         },
         .summary = "a mutated buffer is no longer written at the end"},
        "graph (%x: f32[3]) { state %s: f32[3] = [0, 0, 0]  %y = aten.add.Tensor(%s, %x)  write %s <- %y  return %x }"});
+  all.push_back({{.name = "input-not-overwritten",
+                  .run = [](ir::Program& p) -> Result<bool> {
+                    for (Node* n : p.graph->snapshot())
+                      if (n->is("aten.mul_.Tensor")) {
+                        auto pure = ops::add_node(*p.graph, "aten.mul.Tensor", n->args(), n);
+                        if (!pure) return std::unexpected(pure.error());
+                        p.graph->replace_all_uses(n->result(), (*pure)->result());
+                        p.graph->erase(n);
+                        return true;
+                      }
+                    return false;
+                  },
+                  .summary = "what is written to an input does not reach the caller"},
+                 "graph (%x: f32[4]) { %y = aten.mul_.Tensor(%x, %x)  return %y }"});
+  all.push_back(
+      {{.name = "writes-exchanged",
+        .run = [](ir::Program& p) -> Result<bool> {
+          std::vector<Node*> writes;
+          for (Node* n : p.graph->snapshot())
+            if (n->is("aten.copy_")) writes.push_back(n);
+          if (writes.size() != 2 || p.graph->next(writes[1]) == nullptr) return false;
+          p.graph->move_before(writes[1], writes[0]);
+          return true;
+        },
+        .summary = "two writes to views that overlap are carried out in the other order, in tensors too large to run"},
+       "graph (%x: f32[4096,4096], %z: f32[4096,3000], %u: f32[4096,3000]) { %a = aten.neg(%x)  %s = "
+       "aten.slice.Tensor(%a, 1, 0, 3000)  %t = aten.slice.Tensor(%a, 1, 1096, 4096)  %v = aten.copy_(%s, %z)  "
+       "%w = aten.copy_(%t, %u)  %y = aten.exp(%a)  return %y }"});
+  all.push_back({{.name = "cse-of-other-scalars",
+                  .run = [](ir::Program& p) -> Result<bool> {
+                    std::vector<Node*> adds;
+                    for (Node* n : p.graph->snapshot())
+                      if (n->is("aten.add.Scalar")) adds.push_back(n);
+                    if (adds.size() != 2) return false;
+                    p.graph->replace_all_uses(adds[1]->result(), adds[0]->result());
+                    p.graph->erase(adds[1]);
+                    return true;
+                  },
+                  .summary = "two nodes that differ in a number are taken for one, in tensors too large to run"},
+                 "graph (%x: f32[256,512,512]) { %a = aten.add.Scalar(%x, 1)  %b = aten.add.Scalar(%x, 2)  %c = "
+                 "aten.exp(%a)  %d = aten.exp(%b)  %e = aten.sum.dim_IntList(%d, [0, 1, 2])  return %c, %e }"});
+  all.push_back(
+      {{.name = "cse-of-writes",
+        .run = [](ir::Program& p) -> Result<bool> {
+          std::vector<Node*> writes;
+          for (Node* n : p.graph->snapshot())
+            if (n->is("aten.copy_")) writes.push_back(n);
+          if (writes.size() != 2) return false;
+          p.graph->replace_all_uses(writes[1]->result(), writes[0]->result());
+          p.graph->erase(writes[1]);
+          return true;
+        },
+        .summary = "two equal writes with a read of the storage between them are taken for one"},
+       "graph (%x: f32[4], %z: f32[4]) { %a = aten.neg(%x)  %v = aten.copy_(%a, %z)  %b = aten.add_.Tensor(%a, "
+       "%x)  %w = aten.copy_(%a, %z)  return %w }"});
   return all;
 }
 

@@ -1,8 +1,10 @@
 // Every mutant is caught by the check of each rewrite alone, blamed on its pass and node, and leaves the graph as it was.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 
+#include "base/file.h"
 #include "ir/text.h"
 #include "mutants.h"
 #include "ops/verify.h"
@@ -60,6 +62,49 @@ TEST(Mutants, fire_where_nothing_is_checked) {
     ASSERT_EQ(log.stats.size(), 1u);
     EXPECT_EQ(log.stats[0].applied, 1);
   }
+}
+
+std::string doc() {
+  const auto class_of = [](const PassDef& p) {
+    static constexpr const char* kNames[] = {"bit-exact", "equal", "reassociated", "approximate", "quantized"};
+    return std::string(kNames[static_cast<size_t>(p.agreement)]) + (p.run ? ", whole graph" : "");
+  };
+  std::string s = fmt::format(
+      "# Mutants\n\n"
+      "<!-- Written by `EW_UPDATE=1 build/tests/validate/test_mutants`, which without EW_UPDATE holds this page to the "
+      "table. -->\n\n"
+      "{} deliberately wrong passes, each one fault of this field, stand in `tests/validate/mutants.cc`, each with a "
+      "small graph on which\n"
+      "it fires. `test_mutants` runs each through `run_pass` with the default `--verify=local` and asserts that this "
+      "check alone rejects\n"
+      "it, that the event blames its pass and node, and that the graph is as it was. A second test shows that each "
+      "would have been\n"
+      "applied with the check off. All {} are caught. `test_report` asserts that the reduced graph in the report of "
+      "each, written to a\n"
+      "file and read again, makes `edgewright opt --pass` report the same fault.\n\n"
+      "What catches them, beside equal types: both regions evaluated at chosen elements (`validate.cc`), held to the "
+      "agreement that the\n"
+      "pass promises; a rule that nothing may be rounded to a coarser dtype on the way; a guard that notices edits to "
+      "nodes, outputs or\n"
+      "writes that are not the rewriter's own (`pass_manager.cc`). A pass over the whole graph is judged by terms, at "
+      "any size\n"
+      "(`prove.cc`), and by a run of both graphs on the interpreter where that is little work.\n\n"
+      "| Mutant | Promises | Fault |\n|---|---|---|\n",
+      mutants().size(), mutants().size());
+  for (const Mutant& m : mutants())
+    s += fmt::format("| {} | {} | {} |\n", m.pass.name, class_of(m.pass), m.pass.summary);
+  return s;
+}
+
+TEST(Mutants, the_docs_list_them_all) {
+  const std::string path = EW_TEST_DATA "/../../docs/mutants.md";
+  const std::string page = doc();
+  if (std::getenv("EW_UPDATE")) ASSERT_TRUE(write_file(path, std::as_bytes(std::span(page))).has_value());
+  const auto file = MappedFile::open(path);
+  ASSERT_TRUE(file.has_value()) << file.error().str();
+  const auto bytes = (*file)->bytes();
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), page)
+      << "EW_UPDATE=1 build/tests/validate/test_mutants writes it anew";
 }
 
 TEST(Mutants, strict_makes_the_fault_an_error) {
