@@ -548,6 +548,7 @@ def enliven(module):
 
 def export(name, folder, core):
     from safetensors.torch import save_file
+    torchvision_models()  # transformers imports it, too
     torch.manual_seed(0)
     module, calls = REGISTRY[name]()
     module.eval()

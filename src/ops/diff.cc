@@ -88,15 +88,14 @@ Result<Point> eval(const Call& c, size_t) {
 Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
   const Parts p = parts_of(c);
-  if (c.failed() || !p.size.is_constant()) return std::vector<ir::Value*>{};
+  if (c.failed()) return std::vector<ir::Value*>{};
   ir::ArgList parts;
   for (const char* param : {"prepend", "self", "append"})
     if (ir::Value* v = n.arg(param).value()) parts.push_back(v);
   ir::Value* x = parts.size() == 1 ? parts[0].value() : b("aten.cat", {parts, p.dim});
   const char* subtract = is_bool(c.tensor("self").dtype) ? "aten.logical_xor" : "aten.sub.Tensor";
-  int64_t size = p.size.value();
-  for (int64_t k = 0; k < p.order && size > 0; ++k, --size)
-    x = b(subtract, {b("aten.slice.Tensor", {x, p.dim, 1, size}), b("aten.slice.Tensor", {x, p.dim, 0, size - 1})});
+  for (int64_t k = 0; k < p.order && !(p.size == Dim(k)) && !b.failed(); ++k)
+    x = b(subtract, {b("aten.slice.Tensor", {x, p.dim, 1}), b("aten.slice.Tensor", {x, p.dim, 0, -1})});
   return b.done({p.order == 0 && parts.size() == 1 ? b("aten.clone", {x}) : x});
 }
 
