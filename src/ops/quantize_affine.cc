@@ -168,21 +168,148 @@ Choosing choose(const Call& c) {
   return {ParamBlocks::blocks(ir::static_sizes(c.tensor("input").shape), chosen_blocks(c)), choose, 2 / (qmax - qmin)};
 }
 
+// ---- in plain ops: what is left of these once XNNPACK has taken what it can ----
+
+// The input with its blocked dims split in two, and scales shaped to broadcast against it; null where sizes must be known for that
+// and are not.
+class Plain {
+ public:
+  Plain(const ir::Node& n, Builder& b, std::vector<int64_t> block, bool reduces_all = false)
+      : n_(n), b_(b), block_(std::move(block)) {
+    const Shape& s = n.arg("input").value()->tensor()->shape;
+    for (size_t d = 0; d < s.size(); ++d) {
+      const bool whole = s[d] == Dim(block_[d]);
+      if (whole || block_[d] == 1) {
+        if (whole && (block_[d] != 1 || reduces_all)) reduced_.push_back(static_cast<int64_t>(split_.size()));
+        split_.push_back(s[d].maybe().value_or(-1));
+      } else {
+        splits_ = true;
+        split_.push_back(s[d].maybe().value_or(0) / block_[d]);
+        reduced_.push_back(static_cast<int64_t>(split_.size()));
+        split_.push_back(block_[d]);
+      }
+      is_static_ = is_static_ && s[d].is_constant();
+    }
+  }
+  bool ok() const { return is_static_ || !splits_; }
+  ir::Value* input() {
+    ir::Value* x = n_.arg("input").value();
+    return splits_ ? b_("aten.view", {x, ir::Arg::ints(split_)}) : x;
+  }
+  ir::Value* shaped(ir::Value* v) {
+    if (is_static_) {
+      std::vector<int64_t> shape = split_;
+      for (int64_t d : reduced_) shape[static_cast<size_t>(d)] = 1;
+      return v->tensor()->shape == Shape(shape.begin(), shape.end()) ? v : b_("aten.view", {v, ir::Arg::ints(shape)});
+    }
+    if (v->tensor()->rank() == split_.size()) return v;
+    for (int64_t d : reduced_) v = v ? b_("aten.unsqueeze", {v, d}) : v;
+    return v;
+  }
+  ir::Value* whole(ir::Value* v) {
+    if (!splits_) return v;
+    return b_("aten.view", {v, ir::Arg::ints(ir::static_sizes(n_.arg("input").value()->tensor()->shape))});
+  }
+  ir::Value* cast(ir::Value* v, DType t) { return !v || v->tensor()->dtype == t ? v : b_("aten._to_copy", {v, t}); }
+  const std::vector<int64_t>& reduced() const { return reduced_; }
+  bool splits() const { return splits_; }
+
+ private:
+  const ir::Node& n_;
+  Builder& b_;
+  std::vector<int64_t> block_, split_, reduced_;
+  bool splits_ = false, is_static_ = true;
+};
+bool fits_unsqueezed(const Plain& p, const ir::Value* v, const ir::Node& n) {
+  const size_t rank = n.arg("input").value()->tensor()->rank();
+  return ir::is_static(n.arg("input").value()->tensor()->shape) || v->tensor()->rank() == rank ||
+         v->tensor()->rank() + p.reduced().size() == rank;
+}
+
+Result<std::vector<ir::Value*>> plain_quantize(const ir::Node& n, Builder& b) {
+  const Call c = Call::of(n);
+  Plain p(n, b, block_sizes(c));
+  ir::Value *scale = n.arg("scale").value(), *zero = n.arg("zero_point").value();
+  if (!p.ok() || !fits_unsqueezed(p, scale, n) || !fits_unsqueezed(p, zero, n)) return std::vector<ir::Value*>{};
+  const DType t = n.result()->tensor()->dtype;
+  const auto [lo, hi] = bounds(c, t);
+  ir::Value* x = b("aten.mul.Tensor", {p.input(), b("aten.reciprocal", {p.shaped(scale)})});
+  x = b("aten.add.Tensor", {b("aten.round", {x}), p.shaped(zero)});
+  return b.done({p.whole(p.cast(b("aten.clamp", {x, lo, hi}), t))});
+}
+Result<std::vector<ir::Value*>> plain_dequantize(const ir::Node& n, Builder& b) {
+  const Call c = Call::of(n);
+  Plain p(n, b, block_sizes(c));
+  ir::Value *scale = n.arg("scale").value(), *zero = n.arg("zero_point").value();
+  if (!p.ok() || !fits_unsqueezed(p, scale, n) || (zero && !fits_unsqueezed(p, zero, n)))
+    return std::vector<ir::Value*>{};
+  const DType t = n.result()->tensor()->dtype;
+  ir::Value* x = p.cast(p.input(), t);
+  if (zero) x = b("aten.sub.Tensor", {x, p.cast(p.shaped(zero), t)});
+  return b.done({p.whole(p.cast(b("aten.mul.Tensor", {x, p.shaped(scale)}), t))});
+}
+Result<std::vector<ir::Value*>> plain_choose(const ir::Node& n, Builder& b) {
+  const Call c = Call::of(n);
+  const std::vector<int64_t> given = block_sizes(c);
+  Plain p(n, b, chosen_blocks(c), std::all_of(given.begin(), given.end(), [](int64_t k) { return k == 1; }));
+  const bool keepdim = c.flag("keepdim");
+  if (c.failed() || !p.ok() || (keepdim && !ir::is_static(n.result()->tensor()->shape)))
+    return std::vector<ir::Value*>{};
+  const DType t = c.tensor("input").dtype;
+  const auto [qmin, qmax] = bounds(c, c.dtype("target_dtype").value_or(DType::i8));
+  const std::string mapping = c.str("mapping_type");
+  const double eps = cast_f(t, c.has("eps") ? c.f("eps") : t == DType::f16 ? 0x1p-14 : 0x1p-126);
+  ir::Value *x = p.input(), *nothing = b.scalar(t, 0);
+  const auto extreme = [&](const char* of, const char* with) {
+    ir::Value* v = p.reduced().empty() ? x : b(of, {x, ir::Arg::ints(p.reduced())});
+    return b(with, {v, nothing});
+  };
+  ir::Value *lo = extreme("aten.amin", "aten.minimum"), *hi = extreme("aten.amax", "aten.maximum"), *scale, *zero;
+  if (mapping == "ASYMMETRIC") {
+    scale = b("aten.div.Tensor", {b("aten.sub.Tensor", {hi, lo}), qmax - qmin});
+  } else if (mapping == "SYMMETRIC") {
+    scale = b("aten.div.Tensor", {b("aten.maximum", {b("aten.neg", {lo}), hi}), (qmax - qmin) / 2});
+  } else {
+    ir::Value *low = b("aten.div.Tensor", {lo, qmin}), *high = b("aten.div.Tensor", {hi, qmax});
+    scale = b("aten.where.self", {b("aten.gt.Tensor", {low, high}), low, high});
+  }
+  scale = b("aten.clamp", {scale, eps, ir::Arg()});
+  const DType zero_dtype = n.result(1)->tensor()->dtype;
+  if (mapping == "ASYMMETRIC") {
+    zero = b("aten.add.Tensor", {b("aten.neg", {b("aten.round", {b("aten.div.Tensor", {lo, scale})})}), qmin});
+    zero = p.cast(b("aten.clamp", {zero, qmin, qmax}), zero_dtype);
+  } else {
+    zero = p.cast(b("aten.full_like", {scale, std::trunc((qmax + qmin + 1) / 2)}), zero_dtype);
+  }
+  scale = p.cast(scale, n.result()->tensor()->dtype);
+  const auto kept = [&](ir::Value* v) {
+    return keepdim ? b("aten.view", {v, ir::Arg::ints(ir::static_sizes(n.result()->tensor()->shape))}) : v;
+  };
+  return b.done({kept(scale), kept(zero)});
+}
+
 }  // namespace
 
 std::vector<OpDef> define_quantize_affine() {
-  // The stock runtime has no kernels for these. An output_dtype that is left away is f32.
-  return {quantizing_op("torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, "
+  // The stock runtime has no kernels for these: expand-affine decomposes what is left of them. An output_dtype that is left away is f32.
+  return {
+      with_decompose(
+          quantizing_op("torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, "
                         "ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
                         infer_quantize, quantize, "torchao::quantize_affine.out"),
+          plain_quantize),
+      with_decompose(
           dequantizing_op("torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? "
                           "zero_point, ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, "
                           "ScalarType? output_dtype=None) -> Tensor",
                           infer_dequantize, dequantize, "torchao::dequantize_affine.out"),
+          plain_dequantize),
+      with_decompose(
           choosing_op("torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType "
                       "target_dtype, Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? "
                       "scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)",
-                      infer_choose, choose, "torchao::choose_qparams_affine.out")};
+                      infer_choose, choose, "torchao::choose_qparams_affine.out"),
+          plain_choose)};
 }
 
 }  // namespace edgewright::ops

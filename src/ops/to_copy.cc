@@ -1,5 +1,5 @@
-// src/ops/to_copy.cc - a copy of another dtype: _to_copy, and to.*, type_as, which are it or nothing. Depends on ops/families.h.
-#include "ops/families.h"
+// src/ops/to_copy.cc - a copy of another dtype: _to_copy, and to.*, type_as, which are it or nothing. Depends on ops/quantization.h.
+#include "ops/quantization.h"
 
 namespace edgewright::ops {
 namespace {
@@ -11,6 +11,12 @@ Result<Types> converted(const Call& c, DType to) {
     return fail(Code::kUnsupported, "{}: [to_copy.1] from {} to {}", c.name(), name(t.dtype), name(to));
   t.dtype = to;
   return Types{std::move(t)};
+}
+
+// Truncates. What does not fit becomes the lowest int of the register that the processor converts in, then wraps.
+int64_t truncated(DType to, double v) {
+  if (to == DType::u32 && v >= 0 && v < 0x1p32) return static_cast<int64_t>(v);
+  return cast_to_quantized(to, v);
 }
 
 // Any strides to contiguous.
@@ -28,7 +34,7 @@ void convert(const ir::Tensor& in, ir::Tensor& out) {
     else
       load_block(x.dtype, x.data, at, 1, m, i.data());
     if (truncates)
-      for (int64_t j = 0; j < m; ++j) i[static_cast<size_t>(j)] = float_to_int(f[static_cast<size_t>(j)]);
+      for (int64_t j = 0; j < m; ++j) i[static_cast<size_t>(j)] = truncated(out.dtype, f[static_cast<size_t>(j)]);
     if (real && !truncates)
       store_block(out.dtype, out.mutable_data(), at, m, f.data());
     else
@@ -70,7 +76,7 @@ std::vector<OpDef> define_to_copy() {
     if (is_float(to)) return float_point([](const auto& in, Index at) { return in.f(0, at); });
     if (!is_float(from)) return int_point([](const In& in, Index at) { return in.i(0, at); });
     if (is_bool(to)) return int_point([](const In& in, Index at) { return int64_t{in.f(0, at) != 0}; });
-    return int_point([](const In& in, Index at) { return float_to_int(in.f(0, at)); });
+    return int_point([to](const In& in, Index at) { return truncated(to, in.f(0, at)); });
   };
   d.whole = [](const Call&, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) -> Result<void> {
     convert(in[0], out[0]);

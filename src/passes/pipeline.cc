@@ -11,6 +11,7 @@ const std::vector<std::string>& default_pipeline() {
       "decompose",          // before the patterns: they are written for the simple ops
       "open-sizes",         // views need no computed sizes, as far as they can be derived
       "remove-noops",       // decompositions leave views that change nothing
+      "compose-affine",     // before folding and the passes that know quantization by its ops
       "cse",                // equal masks and positions are computed once
       "convert-to-linear",  // before folding, which would swallow the transposes it looks for (right either way)
       "fold-batch-norm",    // needs convolution or linear beside the norm
@@ -19,6 +20,7 @@ const std::vector<std::string>& default_pipeline() {
       "safe-softmax",       // where masks are constants, it sees what they close
       "bmm-over-batches",   // before anything takes the views around a product for something else
       "xnn-forms",          // what XNNPACK computes in its own layout
+      "expand-affine",      // what XNNPACK did not take
       "decompose",          // what XNNPACK refused after all, and what the forms are made of
       "open-sizes",         // of what that made
       "fold-constants",     // weights into their new layout

@@ -227,6 +227,15 @@ Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues
       const auto differs = [&](double x, double y, const std::string& more = {}) {
         return found("{} at element {} of {}: {} before, {} after{}", name, place, n, x, y, more);
       };
+      if (!is_float(ta->dtype) && promise <= Agreement::kEqual) {  // as the interpreter has it, each step rounded
+        const auto x = lazy.i(before, index);
+        if (!x) return too_much();
+        const auto y = lazy.i(after, index);
+        if (!y && lazy.count() >= kMaxElements) return too_much();
+        if (!y) return no_after(y.error());
+        if (*x != *y) return differs(static_cast<double>(*x), static_cast<double>(*y));
+        continue;
+      }
       if (!is_float(ta->dtype)) {
         const auto x = lazy.certain(before, index);
         if (!x) return too_much();

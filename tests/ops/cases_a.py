@@ -395,6 +395,9 @@ def _(v):
     v.case("aten._to_copy", special(f64), dtype=bf16)
     v.case("aten._to_copy", special(f64)[:9], dtype=b8)
     v.case("aten._to_copy", special(i64), dtype=i8)
+    for a in (f32, f64, f16):
+        for b in (i8, i16, i32, i64, u8):
+            v.case("aten._to_copy", special(a), dtype=b)  # NaN, infinities, what does not fit
     v.case("aten._to_copy", draw(2, 3))
     v.case("aten.to.dtype", draw(2, 3), i32)
     v.case("aten.to.dtype", draw(2, 3), f32)

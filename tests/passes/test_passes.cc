@@ -52,10 +52,12 @@ void run_cases(const std::string& pass) {
 
 TEST(Passes, bmm_over_batches) { run_cases("bmm-over-batches"); }
 TEST(Passes, constants_into_graphs) { run_cases("constants-into-graphs"); }
+TEST(Passes, compose_affine) { run_cases("compose-affine"); }
 TEST(Passes, convert_to_linear) { run_cases("convert-to-linear"); }
 TEST(Passes, cse) { run_cases("cse"); }
 TEST(Passes, dead_code) { run_cases("dead-code"); }
 TEST(Passes, decompose) { run_cases("decompose"); }
+TEST(Passes, expand_affine) { run_cases("expand-affine"); }
 TEST(Passes, fold_batch_norm) { run_cases("fold-batch-norm"); }
 TEST(Passes, fold_constants) { run_cases("fold-constants"); }
 TEST(Passes, functionalize) { run_cases("functionalize"); }
