@@ -2,6 +2,7 @@
 // y = (x - mean) / sqrt(var + eps) * weight + bias, per channel (dim 1). Training forms, which update statistics, are refused;
 // the forms without statistics (as instance norm uses them) take those of the batch.
 #include "ops/dense.h"
+#include "ops/form.h"
 
 namespace edgewright::ops {
 namespace {
@@ -183,16 +184,7 @@ Result<std::vector<ir::Value*>> decompose(const Form& f, const ir::Node& n, Buil
 }
 
 OpDef definition(std::string schema, Form f) {
-  OpDef d;
-  d.schema_text = std::move(schema);
-  d.infer = [f](const Call& c) { return rule(f, c); };
-  d.eval = [f](const Call& c, size_t r) { return eval(f, c, r); };
-  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
-    return whole(f, c, in, out);
-  };
-  d.decompose = [f](const ir::Node& n, Builder& b) { return decompose(f, n, b); };
-  d.agreement = Agreement::kReassociated;
-  return d;
+  return formed<Form>(std::move(schema), f, {rule, eval, whole, decompose}, Agreement::kReassociated);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // src/ops/group_norm.cc - aten.group_norm, native_group_norm, instance_norm: channels in groups, each group of each image
 // normalized by its own statistics.
+#include "ops/form.h"
 #include "ops/row_norms.h"
 
 namespace edgewright::ops {
@@ -16,7 +17,7 @@ int64_t groups_of(Form f, const Call& c) {
   return 1;
 }
 
-Result<Types> rule(Form f, const Call& c) {
+Result<Types> rule(const Form& f, const Call& c) {
   const TensorType& x = c.tensor("input");
   if (x.rank() < 2) c.error("[group_norm.1] input needs a batch and a channel dim");
   if (!is_float(x.dtype)) c.error(fmt::format("[group_norm.1] input is {}", name(x.dtype)));
@@ -45,7 +46,7 @@ Result<Types> rule(Form f, const Call& c) {
   return t;
 }
 
-Result<Point> eval(Form f, const Call& c, size_t r) {
+Result<Point> eval(const Form& f, const Call& c, size_t r) {
   const std::vector<int64_t> sizes = ir::static_sizes(c.type(0).shape);
   const int64_t groups = groups_of(f, c), per_group = groups > 0 ? sizes[1] / groups : 0;
   const int w = c.operand("weight"), b = c.operand("bias");
@@ -82,7 +83,7 @@ Result<Point> eval(Form f, const Call& c, size_t r) {
   });
 }
 
-Result<void> whole(Form f, const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
+Result<void> whole(const Form& f, const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
   const auto channels = [&](const char* p) {
     const int k = c.operand(p);
     return k < 0 ? std::vector<double>() : to_doubles(in[static_cast<size_t>(k)]);
@@ -121,7 +122,7 @@ Result<void> whole(Form f, const Call& c, std::span<const ir::Tensor> in, std::s
 }
 
 // Rows of a [n, groups, rest] view normalized, then scaled per channel.
-Result<std::vector<ir::Value*>> decompose(Form f, const ir::Node& n, Builder& b) {
+Result<std::vector<ir::Value*>> decompose(const Form& f, const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
   ir::Value* x = n.arg("input").value();
   const Shape& s = x->tensor()->shape;
@@ -164,16 +165,7 @@ Result<std::vector<ir::Value*>> decompose(Form f, const ir::Node& n, Builder& b)
 }
 
 OpDef definition(std::string schema, Form f) {
-  OpDef d;
-  d.schema_text = std::move(schema);
-  d.infer = [f](const Call& c) { return rule(f, c); };
-  d.eval = [f](const Call& c, size_t r) { return eval(f, c, r); };
-  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
-    return whole(f, c, in, out);
-  };
-  d.decompose = [f](const ir::Node& n, Builder& b) { return decompose(f, n, b); };
-  d.agreement = Agreement::kReassociated;
-  return d;
+  return formed<Form>(std::move(schema), f, {rule, eval, whole, decompose}, Agreement::kReassociated);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // src/ops/layer_norm.cc - aten.layer_norm, native_layer_norm, rms_norm, _fused_rms_norm: each row of the trailing dims normalized by its own statistics.
+#include "ops/form.h"
 #include "ops/row_norms.h"
 
 namespace edgewright::ops {
@@ -122,16 +123,9 @@ Result<void> lower(const Form& f, const ir::Node& n, XnnEmitter& out) {
 }
 
 OpDef definition(std::string schema, Form f, std::string stock = "") {
-  OpDef d;
-  d.schema_text = std::move(schema);
-  d.infer = [f](const Call& c) { return rule(f, c); };
-  d.eval = [f](const Call& c, size_t r) { return eval(f, c, r); };
-  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
-    return whole(f, c, in, out);
-  };
+  OpDef d = formed<Form>(std::move(schema), f, {rule, eval, whole}, Agreement::kReassociated);
   d.lower = [f](const ir::Node& n, XnnEmitter& out) { return lower(f, n, out); };
   d.stock = std::move(stock);
-  d.agreement = Agreement::kReassociated;
   return d;
 }
 

@@ -1,9 +1,10 @@
 // src/ops/scaled_dot_product_attention.cc - softmax(q k^T * scale + mask) v, and the forms that an export may hold of it.
 // A row whose every position is masked with -inf gives zeros, as in PyTorch. Dropout is refused.
+#include "ops/form.h"
 #include "ops/gemm.h"
+#include "ops/masks.h"
 #include "ops/products.h"
 #include "ops/view_rules.h"
-#include "ops/masks.h"
 
 namespace edgewright::ops {
 namespace {
@@ -301,16 +302,7 @@ Result<std::vector<ir::Value*>> decompose(const Form& f, const ir::Node& n, Buil
 }
 
 OpDef definition(std::string schema, Form f) {
-  OpDef d;
-  d.schema_text = std::move(schema);
-  d.infer = [f](const Call& c) { return rule(f, c); };
-  d.eval = [f](const Call& c, size_t r) { return eval(f, c, r); };
-  d.whole = [f](const Call& c, std::span<const ir::Tensor> in, std::span<ir::Tensor> out) {
-    return whole(f, c, in, out);
-  };
-  d.decompose = [f](const ir::Node& n, Builder& b) { return decompose(f, n, b); };
-  d.agreement = Agreement::kApproximate;
-  return d;
+  return formed<Form>(std::move(schema), f, {rule, eval, whole, decompose}, Agreement::kApproximate);
 }
 
 }  // namespace
