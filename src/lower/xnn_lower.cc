@@ -1,8 +1,11 @@
 #include "lower/xnn_lower.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
+#include "ops/xnn_quant.h"
 #include "ops/xnn_support.h"
 
 namespace edgewright::lower {
@@ -57,6 +60,13 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
   Result<void> clamp(V in, V y, Clamp c) override {
     EW_TRY(Base::clamp(in, y, c));
+    if (y->tensor()->dtype == DType::i8) {  // the bounds are of the stored numbers
+      const ops::Quantization q = quantization(y);
+      const auto real = [&](float stored) {
+        return static_cast<float>((static_cast<double>(stored) - static_cast<double>(q.zero_point)) * q.scale);
+      };
+      c = {real(c.min), real(c.max)};
+    }
     return node1(NodeKind::kClamp, in, y, c);
   }
   Result<void> leaky_relu(V in, V y, float slope) override {
@@ -95,8 +105,9 @@ class PayloadEmitter final : public ops::CheckingEmitter {
 
   Result<void> fully_connected(V x, V w, V b, V y, bool transposed, Clamp c) override {
     EW_TRY(Base::fully_connected(x, w, b, y, transposed, c));
+    EW_ASSIGN(const Product p, product(x, w, b, y, transposed ? 1 : 0));
     add({.kind = NodeKind::kFullyConnected,
-         .inputs = {id_of(x), packed(w), packed(b)},
+         .inputs = {p.x, p.weight, p.bias},
          .outputs = {id_of(y)},
          .flags = transposed ? kFlagTransposeWeights : 0},
         c);
@@ -177,6 +188,10 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   Result<void> static_constant_pad(V in, V y, std::vector<int64_t> pre, std::vector<int64_t> post,
                                    float value) override {
     EW_TRY(Base::static_constant_pad(in, y, pre, post, value));
+    if (y->tensor()->dtype == DType::i8) {
+      const ops::Quantization q = quantization(y);
+      value = static_cast<float>((static_cast<double>(value) - static_cast<double>(q.zero_point)) * q.scale);
+    }
     EW_TRY(node1(NodeKind::kStaticConstantPad, in, y));
     out.graph.nodes.back().dims = u32s(pre);
     out.graph.nodes.back().dims2 = u32s(post);
@@ -185,6 +200,7 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
   Result<void> concatenate(std::vector<V> in, V y, int64_t axis) override {
     EW_TRY(Base::concatenate(in, y, axis));
+    inherit(in[0], y);
     // The payload has nodes for two to five operands: longer lists are joined five at a time.
     while (in.size() > 5) {
       std::vector<V> rest;
@@ -200,6 +216,7 @@ class PayloadEmitter final : public ops::CheckingEmitter {
           t.shape[static_cast<size_t>(axis)] =
               t.shape[static_cast<size_t>(axis)] + part[k]->tensor()->shape[static_cast<size_t>(axis)];
         const V joined = temporary(t);
+        inherit(y, joined);
         EW_TRY(concatenate(part, joined, axis));
         rest.push_back(joined);
       }
@@ -215,7 +232,7 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
   Result<void> copy(V in, V y) override {
     EW_TRY(Base::copy(in, y));
-    return node1(NodeKind::kCopy, in, y);
+    return node1(in->tensor()->dtype == y->tensor()->dtype ? NodeKind::kCopy : NodeKind::kConvert, in, y);
   }
 
  private:
@@ -233,18 +250,34 @@ class PayloadEmitter final : public ops::CheckingEmitter {
   }
   static constexpr int64_t kLargest = 1 << 20, kMiddling = 64;
 
-  uint32_t new_value(V v) {
+  uint32_t new_value(V v, xnn::Datatype datatype = xnn::Datatype::kFp32, xnn::Quant quant = {}) {
     const auto id = static_cast<uint32_t>(out.graph.values.size());
     xnn::Value x;
+    x.datatype = datatype;
     for (const ir::Dim& d : v->tensor()->shape) x.dims.push_back(size(d));
     x.id = id;
+    x.quant = std::move(quant);
     out.graph.values.push_back(std::move(x));
     return id;
+  }
+  // Of an i8 activation; where nobody states one, any serves.
+  ops::Quantization quantization(V v) const {
+    if (const auto it = inherited_.find(v); it != inherited_.end()) return it->second;
+    return ops::quantization_of(v).quantization.value_or(ops::Quantization{});
+  }
+  // A temporary is quantized as what it is made from or for.
+  void inherit(V from, V temporary) {
+    if (!temporary->producer && temporary->kind == ir::ValueKind::kResult && temporary->tensor()->dtype == DType::i8)
+      inherited_.try_emplace(temporary, quantization(from));
   }
   uint32_t id_of(V v) {
     auto [it, fresh] = ids_.try_emplace(v, 0);
     if (!fresh) return it->second;
-    it->second = new_value(v);
+    const bool i8 = v->tensor()->dtype == DType::i8;
+    const ops::Quantization q = i8 ? quantization(v) : ops::Quantization{};
+    it->second = i8 ? new_value(v, xnn::Datatype::kQint8,
+                                xnn::TensorQuant{static_cast<float>(q.scale), static_cast<int32_t>(q.zero_point)})
+                    : new_value(v);
     if (v->is_constant()) {
       out.constant_inputs.push_back(*v->data);
       make_external(it->second, xnn::kExternalInput);
@@ -258,11 +291,108 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     auto [it, fresh] = packed_.try_emplace(v, 0);
     if (!fresh) return it->second;
     it->second = new_value(v);
-    ir::Tensor t = v->data->contiguous();
+    out.graph.values[it->second].constant = data(v->data->contiguous());
+    return it->second;
+  }
+  // Bytes of the payload, as the number of its constant.
+  uint32_t data(ir::Tensor t) {
     const Bytes bytes = t.bytes();
     out.owned.push_back(std::move(t));  // keeps the bytes
-    out.graph.values[it->second].constant = static_cast<uint32_t>(out.graph.constants.size());
     out.graph.constants.push_back({.data = bytes, .named_key = {}, .size = bytes.size()});
+    return static_cast<uint32_t>(out.graph.constants.size() - 1);
+  }
+  uint32_t data_of(V v) {
+    auto [it, fresh] = data_.try_emplace(v, 0);
+    if (fresh) it->second = data(v->data->contiguous());
+    return it->second;
+  }
+
+  // The operands of a product, quantized as the node that makes y says.
+  struct Product {
+    uint32_t x = 0, weight = 0, bias = 0;
+  };
+  Result<Product> product(V x, V w, V b, V y, int32_t channel_dim) {
+    const ops::Form form = ops::form_of(y);
+    if (form == ops::Form::kFloat) return Product{id_of(x), packed(w), packed(b)};
+    const ir::Node& n = *y->producer;
+    const V scale = n.arg("weight_scale").value();
+    Product p;
+    std::vector<float> scales;
+    const ir::Tensor s = scale->data->contiguous();
+    for (int64_t i = 0; i < s.numel(); ++i) scales.push_back(static_cast<float>(ir::load_f(s.dtype, s.data, i)));
+    if (form == ops::Form::kDynamic) {
+      p.x = dynamic(x, y->producer->is("xnn.qd_fully_connected") ? 1 : 3);
+      const bool four = *n.arg("bits").i() == 4;
+      if (s.sizes.size() == 2) {
+        EW_ASSIGN(p.weight, nibbles(w, xnn::Datatype::kQbint4, scale,
+                                    xnn::ChannelGroupQuant{.scale = std::move(scales),
+                                                           .channel_dim = channel_dim,
+                                                           .group_size = static_cast<int32_t>(
+                                                               w->tensor()->shape.back().value() / s.sizes[1])}));
+      } else if (four) {
+        EW_ASSIGN(p.weight, nibbles(w, xnn::Datatype::kQcint4, scale,
+                                    xnn::ChannelQuant{.scale = std::move(scales), .channel_dim = channel_dim}));
+      } else {
+        p.weight = quantized_weight(w, scale, xnn::Datatype::kQcint8,
+                                    xnn::ChannelQuant{.scale = std::move(scales), .channel_dim = channel_dim});
+      }
+      p.bias = packed(b);
+      return p;
+    }
+    p.x = id_of(x);
+    const auto input = static_cast<float>(ops::attribute_of(n, "x").scale);
+    p.bias = xnn::kInvalidId;
+    if (scales.size() == 1) {
+      p.weight = quantized_weight(w, scale, xnn::Datatype::kQint8, xnn::TensorQuant{scales[0], 0});
+      if (b) p.bias = new_value(b, xnn::Datatype::kQint32, xnn::TensorQuant{input * scales[0], 0});
+    } else {
+      std::vector<float> products = scales;
+      for (float& f : products) f *= input;
+      p.weight = quantized_weight(w, scale, xnn::Datatype::kQcint8,
+                                  xnn::ChannelQuant{.scale = std::move(scales), .channel_dim = channel_dim});
+      if (b)
+        p.bias =
+            new_value(b, xnn::Datatype::kQcint32, xnn::ChannelQuant{.scale = std::move(products), .channel_dim = 0});
+    }
+    if (b) out.graph.values[p.bias].constant = data_of(b);
+    return p;
+  }
+  // Weights are one value for all nodes that read them by the same scales in the same way.
+  uint32_t quantized_weight(V w, V scale, xnn::Datatype type, xnn::Quant quant) {
+    const int32_t dim =
+        std::holds_alternative<xnn::ChannelQuant>(quant) ? std::get<xnn::ChannelQuant>(quant).channel_dim : -1;
+    auto [it, fresh] = weights_.try_emplace({w, scale, static_cast<int>(type), dim}, 0);
+    if (!fresh) return it->second;
+    it->second = new_value(w, type, std::move(quant));
+    out.graph.values[it->second].constant = data_of(w);
+    return it->second;
+  }
+  // Two weights to a byte, the first in its low half, each plus 8; rows begin at whole bytes.
+  Result<uint32_t> nibbles(V w, xnn::Datatype type, V scale, xnn::Quant quant) {
+    auto [it, fresh] = weights_.try_emplace({w, scale, static_cast<int>(type), 0}, 0);
+    if (!fresh) return it->second;
+    const ir::Tensor t = w->data->contiguous();
+    const int64_t rows = t.sizes[0], columns = t.sizes[1], bytes = (columns + 1) / 2;
+    ir::Tensor two = ir::Tensor::empty(DType::u8, {rows, bytes});
+    const auto* from = reinterpret_cast<const int8_t*>(t.data);
+    auto* to = reinterpret_cast<uint8_t*>(two.mutable_data());
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < bytes; ++c) {
+        const int low = from[r * columns + 2 * c], high = 2 * c + 1 < columns ? from[r * columns + 2 * c + 1] : 0;
+        if (low < -8 || low > 7 || high < -8 || high > 7) return fail(Code::kInternal, "a weight outside of 4 bits");
+        to[r * bytes + c] = static_cast<uint8_t>((low + 8) | ((high + 8) << 4));
+      }
+    it->second = new_value(w, type, std::move(quant));
+    out.graph.values[it->second].constant = data(std::move(two));
+    return it->second;
+  }
+  // x quantized on the way, by its last `inner` dims; once for all that read it so.
+  uint32_t dynamic(V x, int32_t inner) {
+    const uint32_t from = id_of(x);
+    auto [it, fresh] = dynamic_.try_emplace({x, inner}, 0);
+    if (!fresh) return it->second;
+    it->second = new_value(x, xnn::Datatype::kQdint8, xnn::TokenDynamicQuant{inner});
+    add({.kind = NodeKind::kConvert, .inputs = {from}, .outputs = {it->second}});
     return it->second;
   }
   static uint32_t channels(V v) { return static_cast<uint32_t>(v->tensor()->shape.back().value()); }
@@ -270,7 +400,8 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     uint32_t count, inputs, outputs;  // channels of each
   };
   Result<void> convolution(NodeKind kind, V x, V w, V b, V y, const Window& win, Groups g, Clamp c) {
-    xnn::Node n{.kind = kind, .inputs = {id_of(x), packed(w), packed(b)}, .outputs = {id_of(y)}};
+    EW_ASSIGN(const Product p, product(x, w, b, y, kind == NodeKind::kDepthwiseConv2d ? 3 : 0));
+    xnn::Node n{.kind = kind, .inputs = {p.x, p.weight, p.bias}, .outputs = {id_of(y)}};
     n.conv = window(win);
     n.conv.groups = g.count;
     n.conv.group_input_channels = g.inputs;
@@ -306,13 +437,17 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     (flags == xnn::kExternalInput ? out.graph.input_ids : out.graph.output_ids).push_back(id);
   }
   Result<void> node1(NodeKind kind, V in, V y, Clamp c = {}) {
+    inherit(in, y);
     const uint32_t a = id_of(in);  // inputs are numbered before outputs
     add({.kind = kind, .inputs = {a}, .outputs = {id_of(y)}}, c);
     return {};
   }
   const ir::SymbolRanges& ranges_;
   ir::SymbolValues at_bound_;
-  std::unordered_map<V, uint32_t> ids_, packed_;
+  std::unordered_map<V, uint32_t> ids_, packed_, data_;  // data_: constants of the payload
+  std::unordered_map<V, ops::Quantization> inherited_;
+  std::map<std::tuple<V, V, int, int32_t>, uint32_t> weights_;
+  std::map<std::pair<V, int32_t>, uint32_t> dynamic_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 // quant_min, quant_max are hints without meaning. The input is converted to out_dtype (f32) first, so that wide ints round there.
 #include "ops/quantization.h"
+#include "ops/xnn_quant.h"
 
 namespace edgewright::ops {
 namespace {
@@ -26,9 +27,11 @@ Dequantizing resolve(const Call& c) {
 }  // namespace
 
 std::vector<OpDef> define_dequantize_per_tensor() {
-  return {dequantizing_op("quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int "
-                          "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-                          infer_types, resolve, "quantized_decomposed::dequantize_per_tensor.out"),
+  return {with_lower(dequantizing_op(
+                         "quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int "
+                         "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+                         infer_types, resolve, "quantized_decomposed::dequantize_per_tensor.out"),
+                     lower_conversion, Agreement::kQuantized),
           dequantizing_op("quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor "
                           "zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) "
                           "-> Tensor",

@@ -3,6 +3,7 @@
 // quantized = clamp(round(input * (1 / scale)) + zero_point, quant_min, quant_max) in f32. A scale of 0, which PyTorch refuses to
 // divide by, has the inverse infinity here.
 #include "ops/quantization.h"
+#include "ops/xnn_quant.h"
 
 namespace edgewright::ops {
 namespace {
@@ -27,9 +28,11 @@ Quantizing resolve(const Call& c) {
 }  // namespace
 
 std::vector<OpDef> define_quantize_per_tensor() {
-  return {quantizing_op("quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int "
-                        "quant_min, int quant_max, ScalarType dtype) -> Tensor",
-                        infer_types, resolve, "quantized_decomposed::quantize_per_tensor.out"),
+  return {with_lower(
+              quantizing_op("quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int "
+                            "quant_min, int quant_max, ScalarType dtype) -> Tensor",
+                            infer_types, resolve, "quantized_decomposed::quantize_per_tensor.out"),
+              lower_conversion, Agreement::kQuantized),
           quantizing_op("quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor "
                         "zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
                         infer_types, resolve, "quantized_decomposed::quantize_per_tensor.Tensor_out"),

@@ -1,5 +1,6 @@
 // src/ops/xnn_add.cc - xnn.add, sub, mul, div, minimum, maximum: XNNPACK's binary nodes, which clamp their result.
 #include "ops/dense.h"
+#include "ops/xnn_quant.h"
 #include "ops/xnn_window.h"
 
 namespace edgewright::ops {
@@ -13,10 +14,14 @@ Result<Types> rule(const Call& c) {
   return Types{TensorType{a.dtype, broadcast(c, a.shape, b.shape)}};
 }
 
+std::string schema(const char* op) {
+  return fmt::format("xnn::{}(Tensor a, Tensor b, float min=-inf, float max=inf) -> Tensor", op);
+}
+
 template <class L>
 OpDef definition(const char* op, XnnBinary kind, L formula) {
   OpDef d;
-  d.schema_text = fmt::format("xnn::{}(Tensor a, Tensor b, float min=-inf, float max=inf) -> Tensor", op);
+  d.schema_text = schema(op);
   d.infer = rule;
   d.eval = [formula](const Call& c, size_t) -> Result<Point> {
     const std::vector<int64_t> a = ir::static_sizes(c.type(0).shape), b = ir::static_sizes(c.type(1).shape);
@@ -52,6 +57,9 @@ std::vector<OpDef> define_xnn_add() {
           definition("mul", XnnBinary::kMultiply, [](auto a, auto b) { return a * b; }),
           definition("div", XnnBinary::kDivide, [](auto a, auto b) { return a / b; }),
           definition("minimum", XnnBinary::kMinimum, [](auto a, auto b) { return num::minimum(a, b); }),
-          definition("maximum", XnnBinary::kMaximum, [](auto a, auto b) { return num::maximum(a, b); })};
+          definition("maximum", XnnBinary::kMaximum, [](auto a, auto b) { return num::maximum(a, b); }),
+          quantized("xnn::q_add", schema("add")),
+          quantized("xnn::q_sub", schema("sub")),
+          quantized("xnn::q_mul", schema("mul"))};
 }
 }  // namespace edgewright::ops

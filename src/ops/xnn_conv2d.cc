@@ -1,5 +1,6 @@
 // src/ops/xnn_conv2d.cc - xnn.conv2d, xnn.depthwise_conv2d, xnn.deconv2d: XNNPACK's convolutions as they are, NHWC with weights
 // [o, kh, kw, i/groups] (depthwise: [1, kh, kw, c * multiplier]) and a clamp.
+#include "ops/xnn_quant.h"
 #include "ops/xnn_window.h"
 
 namespace edgewright::ops {
@@ -20,7 +21,7 @@ Conv read(Kind k, const Call& c) {
   const TensorType &x = c.tensor("x"), &w = c.tensor("weight");
   if (x.rank() != 4 || w.rank() != 4) c.error("[xnn_conv2d.1] x and weight must have rank 4");
   if (c.failed()) return r;
-  if (!is_float(x.dtype) || x.dtype != w.dtype)
+  if (!is_quantized(c) && (!is_float(x.dtype) || x.dtype != w.dtype))
     c.error(fmt::format("[xnn_conv2d.2] x is {}, weight {}", name(x.dtype), name(w.dtype)));
   if (!w.shape[1].is_constant() || !w.shape[2].is_constant()) {
     c.error("[xnn_conv2d.3] the kernel size is known only at run time");
@@ -50,7 +51,7 @@ Conv read(Kind k, const Call& c) {
   }
   if (c.has("bias")) {
     const TensorType& b = c.tensor("bias");
-    if (b.rank() != 1 || differ(b.shape[0], r.out_channels) || b.dtype != x.dtype)
+    if (b.rank() != 1 || differ(b.shape[0], r.out_channels) || (!is_quantized(c) && b.dtype != x.dtype))
       c.error("[xnn_conv2d.6] bias must have one element per output channel");
   }
   return r;
@@ -116,15 +117,22 @@ OpDef definition(std::string schema, Kind k) {
 }  // namespace
 
 std::vector<OpDef> define_xnn_conv2d() {
-  return {definition("xnn::conv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] "
-                     "dilation, int groups, float min=-inf, float max=inf) -> Tensor",
-                     Kind::kConv),
-          definition("xnn::depthwise_conv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, "
-                     "int[2] dilation, float min=-inf, float max=inf) -> Tensor",
-                     Kind::kDepthwise),
-          definition("xnn::deconv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] "
-                     "dilation, int[2] output_padding, int groups, "
-                     "float min=-inf, float max=inf) -> Tensor",
-                     Kind::kTransposed)};
+  const std::string conv =
+      "xnn::conv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] dilation, int groups, "
+      "float min=-inf, float max=inf) -> Tensor";
+  const std::string depthwise =
+      "xnn::depthwise_conv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] dilation, "
+      "float min=-inf, float max=inf) -> Tensor";
+  const std::string transposed =
+      "xnn::deconv2d(Tensor x, Tensor weight, Tensor? bias, int[2] stride, int[4] padding, int[2] dilation, int[2] "
+      "output_padding, int groups, float min=-inf, float max=inf) -> Tensor";
+  return {definition(conv, Kind::kConv),
+          definition(depthwise, Kind::kDepthwise),
+          definition(transposed, Kind::kTransposed),
+          quantized("xnn::q_conv2d", conv),
+          quantized("xnn::q_depthwise_conv2d", depthwise),
+          quantized("xnn::q_deconv2d", transposed),
+          dynamic("xnn::qd_conv2d", conv),
+          dynamic("xnn::qd_deconv2d", transposed)};
 }
 }  // namespace edgewright::ops

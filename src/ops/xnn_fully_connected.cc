@@ -1,5 +1,6 @@
 // src/ops/xnn_fully_connected.cc - xnn.fully_connected, xnn.batch_matmul: XNNPACK's products as they are.
 #include "ops/products.h"
+#include "ops/xnn_quant.h"
 #include "ops/xnn_window.h"
 
 namespace edgewright::ops {
@@ -65,10 +66,10 @@ Contraction make_batch(const Call& c) {
 }  // namespace
 
 std::vector<OpDef> define_xnn_fully_connected() {
-  OpDef connected = contraction(
+  const std::string schema =
       "xnn::fully_connected(Tensor x, Tensor weight, Tensor? bias=None, bool transposed_weight=False, float min=-inf, "
-      "float max=inf) -> Tensor",
-      rule_connected, make_connected);
+      "float max=inf) -> Tensor";
+  OpDef connected = contraction(schema, rule_connected, make_connected);
   connected.lower = [](const ir::Node& n, XnnEmitter& out) -> Result<void> {
     const Call c = Call::of(n);
     const Clamp k = clamp_of(c);
@@ -81,6 +82,6 @@ std::vector<OpDef> define_xnn_fully_connected() {
   batch.lower = [](const ir::Node& n, XnnEmitter& out) {
     return out.batch_matmul(n.arg("a").value(), n.arg("b").value(), n.result());
   };
-  return {connected, batch};
+  return {connected, batch, quantized("xnn::q_fully_connected", schema), dynamic("xnn::qd_fully_connected", schema)};
 }
 }  // namespace edgewright::ops

@@ -1,5 +1,6 @@
 // src/ops/xnn_pool2d.cc - xnn.max_pool2d, xnn.avg_pool2d (padding does not count), xnn.global_avg_pool2d: NHWC, with a clamp.
 #include "ops/pools.h"
+#include "ops/xnn_quant.h"
 #include "ops/xnn_window.h"
 
 namespace edgewright::ops {
@@ -14,7 +15,8 @@ Read read(const Call& c) {
   Read r;
   const TensorType& x = c.tensor("x");
   if (x.rank() != 4) c.error("[xnn_pool2d.1] x must have rank 4");
-  if (!is_float(x.dtype)) c.error(fmt::format("[xnn_pool2d.2] x is {}", name(x.dtype)));
+  if (!is_float(x.dtype) && !is_quantized(c) && !(x.dtype == DType::i8 && c.name() == "xnn.max_pool2d"))
+    c.error(fmt::format("[xnn_pool2d.2] x is {}", name(x.dtype)));
   r.clamp = clamp_of(c);
   if (c.failed()) return r;
   if (c.op().schema.index_of("kernel_size") < 0) {  // global
@@ -77,6 +79,7 @@ OpDef definition(std::string schema, bool is_max,
 
 std::vector<OpDef> define_xnn_pool2d() {
   const auto x = [](const ir::Node& n) { return n.arg("x").value(); };
+  const std::string global = "xnn::global_avg_pool2d(Tensor x, float min=-inf, float max=inf) -> Tensor";
   return {definition("xnn::max_pool2d(Tensor x, int[2] kernel_size, int[2] stride, int[4] padding, int[2] dilation, "
                      "float min=-inf, float max=inf) -> Tensor",
                      true,
@@ -89,9 +92,10 @@ std::vector<OpDef> define_xnn_pool2d() {
                      [x](const ir::Node& n, const Read& r, XnnEmitter& out) {
                        return out.avg_pool2d(x(n), n.result(), r.window, r.clamp);
                      }),
-          definition("xnn::global_avg_pool2d(Tensor x, float min=-inf, float max=inf) -> Tensor", false,
+          definition(global, false,
                      [x](const ir::Node& n, const Read& r, XnnEmitter& out) {
                        return out.global_avg_pool2d(x(n), n.result(), r.clamp);
-                     })};
+                     }),
+          quantized("xnn::q_global_avg_pool2d", global)};
 }
 }  // namespace edgewright::ops

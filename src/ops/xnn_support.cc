@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/xnn_quant.h"
+
 namespace edgewright::ops {
 
 namespace {
@@ -13,23 +15,41 @@ std::unexpected<Error> kept(FormatAt<std::type_identity_t<A>...> f, A&&... a) {
   return fail(Code::kKeptOnHost, f, std::forward<A>(a)...);
 }
 
-// What holds for every tensor in a payload: f32, rank within bounds, no empty dims. Sizes may be symbolic: XNNPACK derives them anew from
-// its inputs' sizes, by the same rules as ours.
-Result<void> tensor_ok(V v, const char* what) {
+// What holds for every tensor in a payload: its dtype, rank within bounds, no empty dims. Sizes may be symbolic: XNNPACK derives them
+// anew from its inputs' sizes, by the same rules as ours. An i8 value has one quantization, whoever reads or makes it, and one that
+// XNNPACK takes.
+Result<void> tensor_ok(V v, const char* what, DType dtype = DType::f32) {
   if (!v) return {};
   const TensorType* t = v->tensor();
   if (!t) return kept("{} is not a tensor", what);
-  if (t->dtype != DType::f32) return kept("{} is {}; XNNPACK computes f32", what, name(t->dtype));
+  if (t->dtype != dtype) {
+    if (dtype != DType::f32) return kept("{} is {}, not {}", what, name(t->dtype), name(dtype));
+    return kept("{} is {}; XNNPACK computes f32", what, name(t->dtype));
+  }
   if (t->rank() > kMaxDims) return kept("{} has {} dims; XNNPACK takes up to {}", what, t->rank(), kMaxDims);
   for (const Dim& d : t->shape) {
     if (d == Dim(0)) return kept("{} is empty", what);
     if (d.maybe().value_or(1) > UINT32_MAX) return kept("{} is too large", what);
   }
+  if (dtype != DType::i8 || (!v->producer && v->users.empty())) return {};
+  const Stated s = quantization_of(v);
+  if (s.conflict) return kept("{} is quantized by one scale or zero point and read by another", what);
+  if (s.quantization && !is_usable(*s.quantization))
+    return kept("{} has scale {} and zero point {}", what, s.quantization->scale, s.quantization->zero_point);
   return {};
 }
-Result<void> tensors_ok(std::initializer_list<std::pair<V, const char*>> vs) {
-  for (const auto& [v, what] : vs) EW_TRY(tensor_ok(v, what));
+Result<void> tensors_ok(std::initializer_list<std::pair<V, const char*>> vs, DType dtype = DType::f32) {
+  for (const auto& [v, what] : vs) EW_TRY(tensor_ok(v, what, dtype));
   return {};
+}
+// Of a node that computes: i8 where it is a quantized one.
+DType computed(V out) { return form_of(out) == Form::kQuantized ? DType::i8 : DType::f32; }
+// Of a node that moves, orders or bounds elements, whatever they stand for.
+DType carried(V in) { return in->tensor() && in->tensor()->dtype == DType::i8 ? DType::i8 : DType::f32; }
+// A ratio of scales that XNNPACK's fixed-point and float requantization are made for.
+Result<void> ratio_ok(double ratio, double least, double most) {
+  if (ratio >= least && ratio < most) return {};
+  return kept("a ratio of scales of {} is outside of [{}, {})", ratio, least, most);
 }
 // For symbolic sizes alone: those of static shapes agree by the op's own rule.
 Result<void> same_shape(V a, V b) {
@@ -71,47 +91,84 @@ Result<void> rank_is(V v, size_t rank, const char* what) {
   if (v->tensor()->rank() != rank) return kept("{} has {} dims, {} are needed", what, v->tensor()->rank(), rank);
   return {};
 }
-Result<void> one_to_one(V in, V out) {
-  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
+Result<void> one_to_one(V in, V out, DType dtype = DType::f32) {
+  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}, dtype));
   return same_shape(in, out);
 }
-Result<void> image_window(V x, V out, const Window& w) {
-  EW_TRY(tensors_ok({{x, "input"}, {out, "result"}}));
+Result<void> image_window(V x, V out, const Window& w, DType dtype = DType::f32) {
+  EW_TRY(tensors_ok({{x, "input"}, {out, "result"}}, dtype));
   EW_TRY(rank_is(x, 4, "input"));
   EW_TRY(rank_is(out, 4, "result"));
   for (int i : {0, 1})
     if (w.kernel[i] == 0 || w.stride[i] == 0 || w.dilation[i] == 0) return kept("a kernel, stride or dilation of 0");
   return {};
 }
-Result<void> weights(V weight, V bias) {
-  EW_TRY(tensors_ok({{weight, "weight"}, {bias, "bias"}}));
+// Weights, bias and scales of a product whose result is `out`.
+Result<void> weights(V weight, V bias, V out) {
+  const Form form = form_of(out);
+  EW_TRY(tensor_ok(weight, "weight", form == Form::kFloat ? DType::f32 : DType::i8));
+  EW_TRY(tensor_ok(bias, "bias", form == Form::kQuantized ? DType::i32 : DType::f32));
   EW_TRY(constant_ok(weight, "weight"));
-  return constant_ok(bias, "bias");
+  EW_TRY(constant_ok(bias, "bias"));
+  if (form == Form::kFloat) return {};
+  const ir::Node& n = *out->producer;
+  const V scale = n.arg("weight_scale").value();
+  EW_TRY(constant_ok(scale, "weight_scale"));
+  const ir::Tensor& t = *scale->data;
+  double ratio = 1;
+  if (form == Form::kQuantized) ratio = attribute_of(n, "x").scale / attribute_of(n, "y").scale;
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    IndexBuffer at{};
+    for (int64_t d = static_cast<int64_t>(t.sizes.size()) - 1, rest = i; d >= 0; --d) {
+      at[static_cast<size_t>(d)] = rest % t.sizes[static_cast<size_t>(d)];
+      rest /= t.sizes[static_cast<size_t>(d)];
+    }
+    const double s = ir::load_f(t.dtype, t.data, t.offset_of(Index(at.data(), t.sizes.size())));
+    if (!is_usable_scale(s)) return kept("a scale of the weight is {}", s);
+    if (form == Form::kQuantized) EW_TRY(ratio_ok(ratio * s, 0x1p-32, 256));
+    if (form == Form::kQuantized && !is_usable_scale(attribute_of(n, "x").scale * s))
+      return kept("the scale of the bias is {}", attribute_of(n, "x").scale * s);
+  }
+  const ir::Arg bits = form == Form::kDynamic ? n.arg("bits") : ir::Arg(8);
+  if (t.sizes.size() == 2 && (*bits.i() != 4 || weight->tensor()->shape.back().value() / t.sizes[1] % 32 != 0))
+    return kept("XNNPACK has blocks of weights of 4 bits, and of 32, 64, ... elements");
+  return {};
 }
 }  // namespace
 
 Result<void> CheckingEmitter::unary(XnnUnary op, V in, V out) {
   if (op == XnnUnary::kBankersRounding) return kept("the payload has no rounding");
-  return one_to_one(in, out);
+  return one_to_one(in, out, computed(out));
 }
 Result<void> CheckingEmitter::clamp(V in, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
-  return one_to_one(in, out);
+  return one_to_one(in, out, carried(in));
 }
 Result<void> CheckingEmitter::leaky_relu(V in, V out, float slope) {
   if (!std::isfinite(slope) || slope == 0) return kept("negative_slope is {}", slope);
-  return one_to_one(in, out);
+  if (form_of(out) == Form::kQuantized) {
+    const double ratio = attribute_of(*out->producer, "self").scale / attribute_of(*out->producer, "y").scale;
+    EW_TRY(ratio_ok(ratio, 0x1p-8, 0x1p7));
+    EW_TRY(ratio_ok(std::fabs(ratio * static_cast<double>(slope)), 0x1p-8, 0x1p6));
+  }
+  return one_to_one(in, out, computed(out));
 }
 Result<void> CheckingEmitter::elu(V in, V out, float alpha) {
   if (!(alpha > 0) || !std::isfinite(alpha)) return kept("alpha is {}", alpha);
-  return one_to_one(in, out);
+  return one_to_one(in, out, computed(out));
 }
 Result<void> CheckingEmitter::binary(XnnBinary op, V a, V b, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
-  EW_TRY(tensors_ok({{a, "first operand"}, {b, "second operand"}, {out, "result"}}));
+  EW_TRY(tensors_ok({{a, "first operand"}, {b, "second operand"}, {out, "result"}}, computed(out)));
   EW_TRY(broadcasts(a, b));
   if (a->is_constant() && b->is_constant()) return kept("both operands are constants");
-  return {};
+  if (form_of(out) != Form::kQuantized) return {};
+  const ir::Node& n = *out->producer;
+  const double sa = attribute_of(n, "a").scale, sb = attribute_of(n, "b").scale, sy = attribute_of(n, "y").scale;
+  if (op == XnnBinary::kMultiply) return ratio_ok(sa * sb / sy, 0x1p-16, 0x1p8);
+  if (op != XnnBinary::kAdd && op != XnnBinary::kSubtract) return kept("XNNPACK adds, subtracts and multiplies i8");
+  EW_TRY(ratio_ok(sa / sy, 0x1p-10, 0x1p8));
+  return ratio_ok(sb / sy, 0x1p-10, 0x1p8);
 }
 Result<void> CheckingEmitter::binary(XnnBinary, V a, float, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
@@ -139,10 +196,12 @@ V CheckingEmitter::constant_f32(std::vector<float> data, std::vector<int64_t> si
   return &v;
 }
 
-Result<void> CheckingEmitter::fully_connected(V x, V weight, V bias, V out, bool, Clamp c) {
+Result<void> CheckingEmitter::fully_connected(V x, V weight, V bias, V out, bool transposed, Clamp c) {
   EW_TRY(clamp_ok(c));
-  EW_TRY(tensors_ok({{x, "input"}, {out, "result"}}));
-  EW_TRY(weights(weight, bias));
+  EW_TRY(tensors_ok({{x, "input"}, {out, "result"}}, computed(out)));
+  EW_TRY(weights(weight, bias, out));
+  if (transposed && form_of(out) == Form::kDynamic && *out->producer->arg("bits").i() == 4)
+    return kept("transposed weights of 4 bits");
   EW_TRY(rank_is(weight, 2, "weight"));
   if (x->tensor()->rank() > 0) EW_TRY(channels_known(x));
   if (bias) EW_TRY(rank_is(bias, 1, "bias"));
@@ -163,9 +222,11 @@ Result<void> CheckingEmitter::batch_matmul(V a, V b, V out) {
 }
 Result<void> CheckingEmitter::conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t groups, Clamp c) {
   EW_TRY(clamp_ok(c));
-  EW_TRY(image_window(x, out, w));
-  EW_TRY(weights(weight, bias));
+  EW_TRY(image_window(x, out, w, computed(out)));
+  EW_TRY(weights(weight, bias, out));
   EW_TRY(channels_known(x));
+  if (form_of(out) == Form::kDynamic && *out->producer->arg("bits").i() != 8)
+    return kept("a convolution of 4-bit weights");
   return rank_is(weight, 4, "weight");
 }
 Result<void> CheckingEmitter::depthwise_conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t, uint32_t,
@@ -178,7 +239,8 @@ Result<void> CheckingEmitter::deconv2d(V x, V weight, V bias, V out, const Windo
 }
 Result<void> CheckingEmitter::max_pool2d(V x, V out, const Window& w, Clamp c) {
   EW_TRY(clamp_ok(c));
-  EW_TRY(image_window(x, out, w));
+  EW_TRY(image_window(x, out, w, carried(x)));
+  if (carried(x) == DType::i8 && (c.min != -INFINITY || c.max != INFINITY)) return kept("a bounded pooling of i8");
   if (w.kernel[0] * w.kernel[1] == 1) return kept("a pooling window of one element");
   for (int i : {0, 1})
     if (w.stride[i] > w.kernel[i])
@@ -197,7 +259,14 @@ Result<void> CheckingEmitter::argmax_pool2d(V, V, V, const Window&) {
 }
 Result<void> CheckingEmitter::global_avg_pool2d(V x, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
-  return image_window(x, out, Window{});
+  if (form_of(out) == Form::kQuantized) {
+    const double area = static_cast<double>(x->tensor()->rank() == 4 && ir::is_static(x->tensor()->shape)
+                                                ? x->tensor()->shape[1].value() * x->tensor()->shape[2].value()
+                                                : 1);
+    EW_TRY(ratio_ok(attribute_of(*out->producer, "x").scale / attribute_of(*out->producer, "y").scale / area, 0x1p-32,
+                    256));
+  }
+  return image_window(x, out, Window{}, computed(out));
 }
 Result<void> CheckingEmitter::resize_bilinear2d(V x, V out, int64_t, int64_t, bool align_corners, bool half_pixel) {
   if (align_corners && half_pixel) return kept("align_corners with half-pixel centers");
@@ -210,18 +279,18 @@ Result<void> CheckingEmitter::softmax(V in, V out) {
   return {};
 }
 Result<void> CheckingEmitter::static_transpose(V in, V out, std::vector<int64_t> perm) {
-  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
+  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}, carried(in)));
   if (perm.empty()) return kept("input has no dims");
   return {};
 }
 Result<void> CheckingEmitter::static_reshape(V in, V out, const Shape& sizes) {
-  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
+  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}, carried(in)));
   if (std::count_if(sizes.begin(), sizes.end(), [](const Dim& d) { return !d.is_constant(); }) > 1)
     return kept("XNNPACK's reshape derives one size at run time, not several: {}", str(out->type));
   return same_elements(in, out);
 }
 Result<void> CheckingEmitter::static_slice(V in, V out, std::vector<int64_t> offsets, std::vector<int64_t> sizes) {
-  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
+  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}, carried(in)));
   if (offsets.empty()) return kept("input has no dims");
   for (size_t d = 0; d < sizes.size(); ++d)
     if (sizes[d] == 0 && offsets[d] != 0) return kept("a slice from {} to an end known only at run time", offsets[d]);
@@ -229,7 +298,7 @@ Result<void> CheckingEmitter::static_slice(V in, V out, std::vector<int64_t> off
 }
 Result<void> CheckingEmitter::static_constant_pad(V in, V out, std::vector<int64_t> pre, std::vector<int64_t> post,
                                                   float) {
-  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}));
+  EW_TRY(tensors_ok({{in, "input"}, {out, "result"}}, carried(in)));
   for (const auto& side : {pre, post})
     for (int64_t n : side)
       if (n < 0) return kept("a negative padding");
@@ -237,9 +306,9 @@ Result<void> CheckingEmitter::static_constant_pad(V in, V out, std::vector<int64
   return {};
 }
 Result<void> CheckingEmitter::concatenate(std::vector<V> in, V out, int64_t axis) {
-  EW_TRY(tensor_ok(out, "result"));
+  EW_TRY(tensor_ok(out, "result", carried(out)));
   for (V v : in) {
-    EW_TRY(tensor_ok(v, "an operand"));
+    EW_TRY(tensor_ok(v, "an operand", carried(out)));
     for (size_t d = 0; d < v->tensor()->rank(); ++d) {
       const Dim &p = v->tensor()->shape[d], &q = in[0]->tensor()->shape[d];
       if (d != static_cast<size_t>(axis) && !(p == q))
@@ -249,7 +318,13 @@ Result<void> CheckingEmitter::concatenate(std::vector<V> in, V out, int64_t axis
   if (in.size() < 2) return kept("{} operands", in.size());
   return {};
 }
-Result<void> CheckingEmitter::copy(V in, V out) { return one_to_one(in, out); }
+Result<void> CheckingEmitter::copy(V in, V out) {
+  if (!out->producer || (!quantizes(*out->producer) && !dequantizes(*out->producer)))
+    return one_to_one(in, out, carried(in));
+  EW_TRY(tensor_ok(in, "input", carried(in)));
+  EW_TRY(tensor_ok(out, "result", carried(out)));
+  return same_shape(in, out);
+}
 Result<void> CheckingEmitter::even_split(V, std::vector<V>, int64_t) { return kept("the payload has no split"); }
 
 bool xnn_takes(const ir::Node& n, std::string* reason) {

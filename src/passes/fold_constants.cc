@@ -1,4 +1,6 @@
 // src/passes/fold_constants.cc - fold-constants: op(constants) -> constant. The value is eval's own, so the fold is bit-exact.
+#include <algorithm>
+
 #include "interp/interp.h"
 #include "passes/pass_def.h"
 
@@ -27,7 +29,12 @@ Match fold(Node& n, Rewriter& rw) {
   }
   // Copies of the same elements say nothing new, and their users broadcast.
   const bool repeats = n.is("aten.expand") || n.is("aten.repeat");
-  if (result_bytes > std::max(operand_bytes, repeats ? kMaxRepeats : kMaxGrowth))
+  // Weights that stayed float after all: XNNPACK packs constants alone. A table of rows to pick from stays small instead.
+  const bool weight = n.name().find(".dequantize_") != std::string::npos &&
+                      std::none_of(n.result()->users.begin(), n.result()->users.end(), [](const Node* u) {
+                        return u->name().find("embedding") != std::string::npos || u->name().starts_with("aten.index");
+                      });
+  if (!weight && result_bytes > std::max(operand_bytes, repeats ? kMaxRepeats : kMaxGrowth))
     return no_match("the folded constant would be larger than what it is made from");
   auto r = interp::evaluate(n);
   if (!r) return {false, "a constant expression cannot be evaluated", std::move(r.error())};

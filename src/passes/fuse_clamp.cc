@@ -4,13 +4,11 @@
 #include <map>
 
 #include "ops/xnn_support.h"
-#include "passes/pass_def.h"
+#include "passes/clamp_bounds.h"
 
 namespace edgewright::passes {
-namespace {
 
-// Bounds of a clamping node in f32, as PyTorch rounds them; nullopt where they are not constants or NaN.
-std::optional<std::pair<double, double>> bounds(const Node& n) {
+std::optional<std::pair<double, double>> clamp_bounds(const Node& n) {
   const auto number = [&](std::string_view param, double otherwise) -> std::optional<double> {
     const ir::Arg a = n.arg(param);
     if (a.is_none()) return otherwise;
@@ -32,6 +30,8 @@ std::optional<std::pair<double, double>> bounds(const Node& n) {
   return std::pair(*lo, *hi);
 }
 
+namespace {
+
 Match rewrite(Node& n, Rewriter& rw) {
   static const std::map<std::string_view, std::string_view> kWithClamp = {
       {"xnn.conv2d", "xnn.conv2d"},
@@ -51,7 +51,7 @@ Match rewrite(Node& n, Rewriter& rw) {
   const auto form = kWithClamp.find(op->name());
   if (form == kWithClamp.end()) return no_match();
   if (!only_user(x)) return no_match("the unclamped value has another user");
-  const auto b = bounds(n);
+  const auto b = clamp_bounds(n);
   if (!b) return no_match("its bounds are not constants");
   if (!(b->first < b->second)) return no_match("XNNPACK needs min < max");
   std::vector<ir::Arg> args;

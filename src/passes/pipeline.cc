@@ -15,6 +15,7 @@ const std::vector<std::string>& default_pipeline() {
       "cse",                // equal masks and positions are computed once
       "convert-to-linear",  // before folding, which would swallow the transposes it looks for (right either way)
       "fold-batch-norm",    // needs convolution or linear beside the norm
+      "quantized-forms",    // before the weights that it looks for are folded to floats
       "quantized-rows",     // before the table is folded to floats
       "fold-constants",     // masks, positions, scales
       "safe-softmax",       // where masks are constants, it sees what they close

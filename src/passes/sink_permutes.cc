@@ -37,6 +37,12 @@ const std::set<std::string_view>& elementwise() {
       "xnn.minimum",     "xnn.maximum",     "aten._prelu_kernel"};
   return s;
 }
+// The same of integers that stand for floats.
+bool elementwise_quantized(const Node& n) {
+  return n.is("quantized_decomposed.quantize_per_tensor") || n.is("quantized_decomposed.dequantize_per_tensor") ||
+         n.is("xnn.q_add") || n.is("xnn.q_sub") || n.is("xnn.q_mul") || n.is("xnn.q_sigmoid") || n.is("xnn.q_tanh") ||
+         n.is("xnn.q_hardswish") || n.is("xnn.q_elu") || n.is("xnn.q_leaky_relu");
+}
 
 // The permute that makes v, with its dims; null where v is something else.
 Node* permute_of(const Value* v, Perm& p) {
@@ -91,7 +97,7 @@ Match pointwise(Node& n, Rewriter& rw) {
 
 Match rewrite(Node& n, Rewriter& rw) {
   if (n.num_results() != 1 || !n.result()->tensor()) return no_match();
-  if (elementwise().contains(n.name())) return pointwise(n, rw);
+  if (elementwise().contains(n.name()) || elementwise_quantized(n)) return pointwise(n, rw);
   Perm p;
   if (const auto q = permutation(&n)) {
     Node* t = permute_of(n.inputs()[0], p);

@@ -156,8 +156,8 @@ Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues
     lazy.set(v, std::move(d));
   };
   const auto too_much = [&] {
-    return lazy.count() >= kMaxElements && promise >= Agreement::kReassociated ? compare_whole(region, given)
-                                                                               : unjudged();
+    const bool whole = promise >= Agreement::kReassociated && promise != Agreement::kQuantized;
+    return lazy.count() >= kMaxElements && whole ? compare_whole(region, given) : unjudged();
   };
   size_t k = seed;
   for (const Value* v : region.graph->inputs()) {
@@ -227,13 +227,16 @@ Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues
       const auto differs = [&](double x, double y, const std::string& more = {}) {
         return found("{} at element {} of {}: {} before, {} after{}", name, place, n, x, y, more);
       };
-      if (!is_float(ta->dtype) && promise <= Agreement::kEqual) {  // as the interpreter has it, each step rounded
+      if (!is_float(ta->dtype) && (promise <= Agreement::kEqual || promise == Agreement::kQuantized)) {
+        // As the interpreter has it, each step rounded. Quantized ones are a step apart at most; what a NaN becomes is not judged.
+        if (promise == Agreement::kQuantized && fill == Fill::kNan) continue;
         const auto x = lazy.i(before, index);
         if (!x) return too_much();
         const auto y = lazy.i(after, index);
         if (!y && lazy.count() >= kMaxElements) return too_much();
         if (!y) return no_after(y.error());
-        if (*x != *y) return differs(static_cast<double>(*x), static_cast<double>(*y));
+        const int64_t steps = promise == Agreement::kQuantized ? 1 : 0;
+        if (std::abs(*x - *y) > steps) return differs(static_cast<double>(*x), static_cast<double>(*y));
         continue;
       }
       if (!is_float(ta->dtype)) {
@@ -260,6 +263,7 @@ Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues
       const auto y = lazy.bounded(after, index);
       if (!y && lazy.count() >= kMaxElements) return too_much();
       if (!y) return no_after(y.error());
+      if (fill == Fill::kNan && promise == Agreement::kQuantized) continue;
       if (fill == Fill::kNan) {
         // NaN must reach what depends on it; another formula may let it reach further.
         if (std::isnan(x->v) ? !std::isnan(y->v) : std::isnan(y->v) && promise < Agreement::kApproximate)

@@ -11,12 +11,10 @@
 #include <algorithm>
 
 #include "ops/xnn_support.h"
-#include "passes/pass_def.h"
+#include "passes/convolution_form.h"
 
 namespace edgewright::passes {
 namespace {
-
-const std::vector<int64_t> kToNhwc{0, 2, 3, 1}, kToNchw{0, 3, 1, 2};
 
 // Ends a match whose XNNPACK node is `y`'s producer; `result` is what stands for the root.
 Match if_taken(Rewriter& rw, Value* y, Value* result) {
@@ -26,32 +24,6 @@ Match if_taken(Rewriter& rw, Value* y, Value* result) {
   return rw.replace(result);
 }
 
-std::optional<std::vector<int64_t>> ints(const Node& n, std::string_view param, size_t count) {
-  const ir::Arg a = n.arg(param);
-  std::vector<int64_t> out;
-  if (a.i()) return std::vector<int64_t>(count, *a.i());
-  if (!a.list()) return std::nullopt;
-  for (const ir::Arg& x : *a.list()) {
-    if (!x.i()) return std::nullopt;
-    out.push_back(*x.i());
-  }
-  if (out.size() == 1) out.resize(count, out[0]);
-  if (out.size() != count) return std::nullopt;
-  return out;
-}
-
-// [n, c, l] -> [n, c, 1, l], and a dim of 1 taken out again to give the type of `like`.
-Value* with_row(Rewriter& rw, Value* x) {
-  auto sizes = sizes_of(x);
-  if (!sizes) return rw("aten.unsqueeze", {x, 2});
-  sizes->insert(sizes->begin() + 2, 1);
-  return rw.view(x, *sizes);
-}
-Value* without_dim(Rewriter& rw, Value* x, int64_t dim, const Value& like) {
-  if (!x) return x;
-  const auto sizes = sizes_of(&like);
-  return sizes ? rw.view(x, *sizes) : rw("aten.squeeze.dim", {x, dim});
-}
 // [c, h, w] -> [1, c, h, w]
 Value* with_batch(Rewriter& rw, Value* x) {
   auto sizes = sizes_of(x);
@@ -65,59 +37,12 @@ Match convolution(Node& n, Rewriter& rw) {
   if (!w->is_constant()) return no_match("the weight is not a constant");
   if (b && !b->is_constant()) return no_match("the bias is not a constant");
   if (!is_f32(x) || !is_f32(w)) return no_match("it is not f32");
-  const ir::Shape& xs = x->tensor()->shape;
-  const auto ws = sizes_of(w);
-  const size_t spatial = xs.size() - 2;
-  if (!ws || xs.size() < 3 || spatial > 2) return no_match("XNNPACK has convolutions over one or two dims");
-  if (!xs[1].is_constant()) return no_match("the channels are known only at run time");
-  const int64_t channels = xs[1].value();
-  auto stride = ints(n, "stride", spatial), padding = ints(n, "padding", spatial),
-       dilation = ints(n, "dilation", spatial), output_padding = ints(n, "output_padding", spatial);
-  const ir::Arg transposed = n.arg("transposed"), groups_arg = n.arg("groups");
-  if (!stride || !padding || !dilation || !output_padding || !transposed.b() || !groups_arg.i())
-    return no_match("an argument is known only at run time");
-  for (int64_t p : *padding)
-    if (p < 0) return no_match("negative padding");
-  const int64_t groups = *groups_arg.i();
-  std::vector<int64_t> wsz = *ws;
-  const bool one_dim = spatial == 1;
-  if (one_dim) {  // a row of height 1
-    wsz.insert(wsz.begin() + 2, 1);
-    x = with_row(rw, x);
-    w = rw.view(w, wsz);
-    stride->insert(stride->begin(), 1);
-    dilation->insert(dilation->begin(), 1);
-    padding->insert(padding->begin(), 0);
-    output_padding->insert(output_padding->begin(), 0);
-  }
-  Value* nhwc = rw.permute(x, kToNhwc);
-  const std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], (*padding)[0], (*padding)[1]};
-  Value* y;
-  const ir::Arg bias = b ? ir::Arg(b) : ir::Arg();
-  if (!*transposed.b() && groups > 1 && groups == channels && wsz[1] == 1) {
-    Value* weight = rw.permute(w, {1, 2, 3, 0});
-    y = rw("xnn.depthwise_conv2d",
-           {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation)});
-  } else if (!*transposed.b()) {
-    Value* weight = rw.permute(w, {0, 2, 3, 1});
-    y = rw("xnn.conv2d",
-           {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation), groups});
-  } else {
-    // [i, o/g, kh, kw] -> [o, kh, kw, i/g]
-    Value* weight = w;
-    if (groups > 1) {
-      weight = rw.view(weight, {groups, wsz[0] / groups, wsz[1], wsz[2], wsz[3]});
-      weight = rw.permute(weight, {0, 2, 3, 4, 1});
-      weight = rw.view(weight, {groups * wsz[1], wsz[2], wsz[3], wsz[0] / groups});
-    } else {
-      weight = rw.permute(weight, {1, 2, 3, 0});
-    }
-    y = rw("xnn.deconv2d", {nhwc, weight, bias, ir::Arg::ints(*stride), ir::Arg::ints(pad4), ir::Arg::ints(*dilation),
-                            ir::Arg::ints(*output_padding), groups});
-  }
-  if (!y) return rw.replace(y);
-  Value* nchw = rw.permute(y, kToNchw);
-  return if_taken(rw, y, one_dim ? without_dim(rw, nchw, 2, *n.result()) : nchw);
+  auto form = convolution_form(n, rw, x, w);
+  if (const auto* reason = std::get_if<std::string>(&form)) return no_match(*reason);
+  auto& f = std::get<ConvolutionForm>(form);
+  if (b) f.args[2] = b;
+  Value* y = rw("xnn." + f.op, f.args);
+  return if_taken(rw, y, f.restored(rw, y));
 }
 
 // Bottom and right padding that give the result's size: what ceil_mode adds, or less than asked where it is not reached. Where the size
@@ -137,9 +62,10 @@ Match max_pool(Node& n, Rewriter& rw) {
     return no_match("its indices are used");
   Value* x = n.arg("self").value();
   if (!is_f32(x)) return no_match("it is not f32");
-  const auto kernel = ints(n, "kernel_size", 2), padding = ints(n, "padding", 2), dilation = ints(n, "dilation", 2);
+  const auto kernel = constant_ints(n, "kernel_size", 2), padding = constant_ints(n, "padding", 2),
+             dilation = constant_ints(n, "dilation", 2);
   const ir::Arg s = n.arg("stride");
-  const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : ints(n, "stride", 2);
+  const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : constant_ints(n, "stride", 2);
   if (!kernel || !padding || !dilation || !stride) return no_match("an argument is known only at run time");
   const bool unbatched = x->tensor()->rank() == 3;
   std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], 0, 0};
@@ -165,9 +91,9 @@ Match max_pool(Node& n, Rewriter& rw) {
 Match avg_pool(Node& n, Rewriter& rw) {
   Value* x = n.arg("self").value();
   if (!is_f32(x)) return no_match("it is not f32");
-  const auto kernel = ints(n, "kernel_size", 2), padding = ints(n, "padding", 2);
+  const auto kernel = constant_ints(n, "kernel_size", 2), padding = constant_ints(n, "padding", 2);
   const ir::Arg s = n.arg("stride");
-  const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : ints(n, "stride", 2);
+  const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : constant_ints(n, "stride", 2);
   if (!kernel || !padding || !stride) return no_match("an argument is known only at run time");
   const ir::Arg divisor = n.arg("divisor_override");
   if (!divisor.is_none() && !divisor.i()) return no_match("an argument is known only at run time");

@@ -64,6 +64,7 @@ TEST(Passes, functionalize) { run_cases("functionalize"); }
 TEST(Passes, fuse_clamp) { run_cases("fuse-clamp"); }
 TEST(Passes, inline_graphs) { run_cases("inline-graphs"); }
 TEST(Passes, open_sizes) { run_cases("open-sizes"); }
+TEST(Passes, quantized_forms) { run_cases("quantized-forms"); }
 TEST(Passes, quantized_rows) { run_cases("quantized-rows"); }
 TEST(Passes, remove_noops) { run_cases("remove-noops"); }
 TEST(Passes, safe_softmax) { run_cases("safe-softmax"); }
