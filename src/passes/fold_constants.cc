@@ -1,5 +1,6 @@
 // src/passes/fold_constants.cc - fold-constants: op(constants) -> constant. The value is eval's own, so the fold is bit-exact.
 #include <algorithm>
+#include <cmath>
 
 #include "interp/interp.h"
 #include "passes/pass_def.h"
@@ -38,6 +39,11 @@ Match fold(Node& n, Rewriter& rw) {
     return no_match("the folded constant would be larger than what it is made from");
   auto r = interp::evaluate(n);
   if (!r) return {false, "a constant expression cannot be evaluated", std::move(r.error())};
+  if (weight)
+    for (const ir::Tensor& t : *r)
+      for (int64_t i = 0; i < t.numel(); ++i)
+        if (!std::isfinite(ir::load_f(t.dtype, t.data, i)))
+          return no_match("it dequantizes to NaN or infinities, which XNNPACK's products do not keep");
   std::vector<Value*> out;
   for (size_t i = 0; i < r->size(); ++i) out.push_back(rw.constant(std::move((*r)[i]), n.result(i)->name));
   return rw.replace(std::move(out));

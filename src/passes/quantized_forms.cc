@@ -27,6 +27,10 @@ using ops::Quantization;
 constexpr const char* kQuantize = "quantized_decomposed.quantize_per_tensor";
 constexpr const char* kDequantize = "quantized_decomposed.dequantize_per_tensor";
 
+constexpr const char* kDequantizeAffine = "torchao.dequantize_affine";
+
+bool is_dequantize(const Node& n) { return n.name().find(".dequantize_") != std::string::npos; }
+
 // dq(x) with constant parameters that XNNPACK takes.
 struct Source {
   Node* node = nullptr;
@@ -76,40 +80,87 @@ ir::Tensor tensor_of(DType dtype, const std::vector<double>& values, std::vector
   return t;
 }
 
-// Weights: i8 around 0, one scale or one along a dim.
+// Weights: i8 around 0, one scale, one along a dim, or one for each of `blocks` equal parts of each row (dim 0).
 struct Weight {
   Node* node = nullptr;
   Value* w = nullptr;
   std::vector<double> scales;
   int64_t axis = -1;  // -1: one scale
+  int64_t blocks = 0;
+  bool four_bits = false;
 };
-// Why not, or the weights.
-std::variant<Weight, std::string> weight_of(Rewriter& rw, Value* v) {
+// Sizes of a list argument; empty where one is known only at run time.
+std::vector<int64_t> list_of(const Node& n, std::string_view param) {
+  const ir::Arg a = n.arg(param);
+  std::vector<int64_t> out;
+  if (!a.list()) return out;
+  for (const ir::Arg& x : *a.list()) {
+    if (!x.i()) return {};
+    out.push_back(*x.i());
+  }
+  return out;
+}
+
+// Why not, or the weights; `dtype` is what they are dequantized to.
+std::variant<Weight, std::string> weight_of(Rewriter& rw, Value* v, DType dtype = DType::f32) {
   Node* n = v ? v->producer : nullptr;
   if (!n) return "the weight is not dequantized";
   Weight r{.node = n};
-  const bool per_channel = n->is("quantized_decomposed.dequantize_per_channel");
-  if (!per_channel && !n->is(kDequantize)) return "the weight is not dequantized";
+  const bool per_channel = n->is("quantized_decomposed.dequantize_per_channel"),
+             per_group = n->is("quantized_decomposed.dequantize_per_channel_group"), affine = n->is(kDequantizeAffine);
+  if (!per_channel && !per_group && !affine && !n->is(kDequantize)) return "the weight is not dequantized";
   r.w = constant_of(rw, n->arg("input").value());
   if (!r.w) return "the quantized weight is not a constant";
-  if (r.w->tensor()->dtype != DType::i8 || !is_f32(v)) return "the weight is not i8";
-  if (!per_channel) {
-    const auto q = ops::dequantizes(*n);
-    if (!q) return "the weight's scale is known only at run time";
-    if (q->zero_point != 0) return "the weight's zero point is not 0";
-    r.scales = {q->scale};
+  if (r.w->tensor()->dtype != DType::i8 || v->tensor()->dtype != dtype) return "the weight is not i8";
+  const auto sizes = sizes_of(r.w);
+  if (!sizes || sizes->empty()) return "the weight has no dims";
+  Value *scales = nullptr, *zero_points = nullptr;
+  if (n->is(kDequantize)) {
+    const ir::Arg scale = n->arg("scale"), zero_point = n->arg("zero_point");
+    if (!scale.f() || !zero_point.i()) return "the weight's scale is known only at run time";
+    if (*zero_point.i() != 0) return "the weight's zero point is not 0";
+    r.scales = {*scale.f()};
   } else {
-    Value *s = constant_of(rw, n->arg("scales").value()), *z = n->arg("zero_points").value();
-    if (z && !(z = constant_of(rw, z))) return "the weight's zero points are known only at run time";
-    const ir::Arg axis = n->arg("axis");
-    if (!s || !axis.i()) return "the weight's scales are known only at run time";
-    if (z)
-      for (double x : numbers(z))
+    scales = constant_of(rw, n->arg(affine ? "scale" : "scales").value());
+    zero_points = n->arg(affine ? "zero_point" : "zero_points").value();
+    if (!scales || (zero_points && !(zero_points = constant_of(rw, zero_points))))
+      return "the weight's scales are known only at run time";
+    if (zero_points)
+      for (double x : numbers(zero_points))
         if (x != 0) return "a zero point of the weight is not 0";
-    r.scales = numbers(s);
-    const auto rank = static_cast<int64_t>(r.w->tensor()->rank());
-    r.axis = *axis.i() < 0 ? *axis.i() + rank : *axis.i();
-    if (r.scales.size() == 1) r.axis = -1;
+    r.scales = numbers(scales);
+  }
+  if (per_channel) {
+    const ir::Arg axis = n->arg("axis");
+    if (!axis.i()) return "the weight's axis is known only at run time";
+    r.axis = *axis.i() < 0 ? *axis.i() + static_cast<int64_t>(sizes->size()) : *axis.i();
+  }
+  if (per_group || affine) {
+    std::vector<int64_t> block = affine ? list_of(*n, "block_size") : std::vector<int64_t>{1, 0};
+    if (per_group) {
+      const ir::Arg group = n->arg("group_size");
+      block[1] = group.i() ? *group.i() : 0;
+    }
+    if (block.size() != sizes->size() || block.empty()) return "the weight's blocks do not fit it";
+    const bool whole = std::equal(block.begin() + 1, block.end(), sizes->begin() + 1);
+    if (whole && block[0] == (*sizes)[0]) {
+      r.axis = -1;
+    } else if (whole && block[0] == 1) {
+      r.axis = 0;
+    } else if (block.size() == 2 && block[0] == 1 && block[1] > 0 && (*sizes)[1] % block[1] == 0) {
+      r.axis = 0;
+      r.blocks = (*sizes)[1] / block[1];
+    } else {
+      return "the weight's blocks are not parts of its rows";
+    }
+    const int64_t wanted = r.axis < 0 ? 1 : (*sizes)[0] * std::max<int64_t>(r.blocks, 1);
+    if (static_cast<int64_t>(r.scales.size()) != wanted) return "the weight has another number of scales than blocks";
+  }
+  if (r.scales.size() == 1) r.axis = -1;
+  const ir::Arg least = n->arg("quant_min"), most = n->arg("quant_max");
+  if (least.i() && most.i() && *least.i() >= -8 && *most.i() <= 7) {
+    const std::vector<double> q = numbers(r.w);
+    r.four_bits = std::all_of(q.begin(), q.end(), [](double x) { return x >= -8 && x <= 7; });
   }
   for (double x : r.scales)
     if (!ops::is_usable_scale(x)) return fmt::format("a scale of the weight is {}", x);
@@ -164,6 +215,7 @@ Match convolution(Node& n, const Sink& s, Rewriter& rw) {
   auto weight = weight_of(rw, n.arg("weight").value());
   if (const auto* reason = std::get_if<std::string>(&weight)) return no_match(*reason);
   auto& w = std::get<Weight>(weight);
+  if (w.blocks > 0) return no_match("the weight has scales of blocks");
   auto form = convolution_form(n, rw, x->x, w.w);
   if (const auto* reason = std::get_if<std::string>(&form)) return no_match(*reason);
   auto& f = std::get<ConvolutionForm>(form);
@@ -212,6 +264,7 @@ Match linear(Node& n, const Sink& s, Rewriter& rw) {
   auto& w = std::get<Weight>(weight);
   const auto ws = sizes_of(w.w);
   if (!ws || ws->size() != 2) return no_match("the weight is no matrix");
+  if (w.blocks > 0) return no_match("the weight has scales of blocks");
   const size_t out = l.transposed ? 1 : 0;
   if (w.axis >= 0 && w.axis != static_cast<int64_t>(out))
     return no_match("the weight has scales along another dim than the outputs");
@@ -343,9 +396,169 @@ Match quantize(Node& n, Rewriter& rw) {
   if (!only_user(s.v)) return no_match("the value before it is quantized has another user");
   rw.matched(op);
   for (Value* x : op->inputs())
-    if (x->producer && (x->producer->is(kDequantize) || x->producer->is("quantized_decomposed.dequantize_per_channel")))
-      rw.matched(x->producer);
+    if (x->producer && is_dequantize(*x->producer)) rw.matched(x->producer);
   return form(*op, s, rw);
+}
+
+// ---- dynamic --------------------------------------------------------------------------------------------------------
+
+// What is quantized by a scale that is chosen from it, and dequantized at once.
+struct Chosen {
+  Value* x = nullptr;
+  bool per_row = false;  // one scale for each index but the last; otherwise one for all
+  std::vector<Node*> nodes;
+};
+std::variant<Chosen, std::string> chosen(Value* v) {
+  static const std::string kNot = "the input is not quantized by a scale that is chosen from it";
+  Chosen c;
+  Node* dq = v ? v->producer : nullptr;
+  if (!dq) return kNot;
+  const bool tensor = dq->is("quantized_decomposed.dequantize_per_tensor.tensor"),
+             token = dq->is("quantized_decomposed.dequantize_per_token"), affine = dq->is(kDequantizeAffine);
+  if (!tensor && !token && !affine) return kNot;
+  Node* q = dq->arg("input").value()->producer;
+  if (!q || !q->is(tensor  ? "quantized_decomposed.quantize_per_tensor.tensor"
+                   : token ? "quantized_decomposed.quantize_per_token"
+                           : "torchao.quantize_affine"))
+    return kNot;
+  const char *scale = token ? "scales" : "scale", *zero_point = token ? "zero_points" : "zero_point";
+  const Value *s = q->arg(scale).value(), *z = q->arg(zero_point).value();
+  if (!s || !z || dq->arg(scale).value() != s || dq->arg(zero_point).value() != z)
+    return "it is dequantized by another scale or zero point";
+  Node* choose = s->producer;
+  if (!choose || choose != z->producer || choose->result(0) != s || choose->num_results() < 2 || choose->result(1) != z)
+    return kNot;
+  if (!choose->is(tensor  ? "quantized_decomposed.choose_qparams.tensor"
+                  : token ? "quantized_decomposed.choose_qparams_per_token_asymmetric"
+                          : "torchao.choose_qparams_affine"))
+    return kNot;
+  c.x = q->arg("input").value();
+  if (choose->arg("input").value() != c.x) return "the scale is chosen from another value";
+  const auto all_of_i8 = [](const Node& n) {
+    const ir::Arg lo = n.arg("quant_min"), hi = n.arg("quant_max");
+    return lo.i() && hi.i() && *lo.i() == -128 && *hi.i() == 127;
+  };
+  if (!all_of_i8(*q) || q->result()->tensor()->dtype != DType::i8 || (!token && !all_of_i8(*choose)))
+    return "it is not quantized to all of i8";
+  c.per_row = token;
+  if (affine) {
+    const ir::Arg mapping = choose->arg("mapping_type");
+    if (!mapping.s() || *mapping.s() != "ASYMMETRIC") return "its range is chosen around 0";
+    const ir::Arg block = q->arg("block_size");
+    if (!(block == dq->arg("block_size")) || !(block == choose->arg("block_size")) || !block.list())
+      return "it is quantized in other blocks than dequantized";
+    const auto& shape = c.x->tensor()->shape;
+    if (block.list()->size() != shape.size() || shape.empty()) return "its blocks do not fit it";
+    const auto covers = [&](size_t d) {
+      const ir::Arg& b = (*block.list())[d];
+      if (b.i()) return shape[d].is_constant() && *b.i() == shape[d].value();
+      const ir::Value* bv = b.value();
+      return bv && bv->scalar() && bv->scalar()->expr && *bv->scalar()->expr == shape[d];
+    };
+    if (!covers(shape.size() - 1)) return "its blocks are parts of rows";
+    for (size_t d = 0; d + 1 < shape.size(); ++d) {
+      const ir::Arg& b = (*block.list())[d];
+      if (!b.i() || *b.i() != 1) return "its blocks are more than rows";
+    }
+    c.per_row = true;
+  }
+  c.nodes = {dq, q, choose};
+  return c;
+}
+
+// Through moves between the dequantize and the product, which move the floats just as well: views, and a padding with zeros, which
+// widens no range. `keep_rows`: the last dim stays whole.
+std::variant<Chosen, std::string> chosen_through(Value* v, bool pads, std::vector<Node*>& moves) {
+  for (int steps = 0; v && v->producer && steps < 8; ++steps) {
+    Node* n = v->producer;
+    const bool zeros = pads && n->is("aten.constant_pad_nd") && [&] {
+      const ir::Arg value = n->arg("value");
+      return (value.f() && *value.f() == 0) || (value.i() && *value.i() == 0);
+    }();
+    if (!zeros && (!only_moves(*n) || permutation(n))) break;
+    moves.push_back(n);
+    v = n->inputs()[0];
+  }
+  auto c = chosen(v);
+  if (const auto* f = std::get_if<Chosen>(&c); f && f->per_row)
+    for (const Node* m : moves) {
+      const auto &from = m->inputs()[0]->tensor()->shape, &to = m->result()->tensor()->shape;
+      if (from.empty() || to.empty() || !(from.back() == to.back()))
+        return "rows that were quantized alone are moved together";
+    }
+  return c;
+}
+
+Match dynamic(Node& n, Rewriter& rw) {
+  const bool conv = n.is("aten.convolution");
+  const Linear l =
+      conv ? Linear{n.arg("input").value(), n.arg("weight").value(), n.arg("bias").value(), false, {}} : linear_of(n);
+  if (!l.why_not.empty() || n.num_results() != 1 || !n.result()->tensor()) return no_match();
+  std::vector<Node*> moves;
+  auto source = chosen_through(l.x, conv, moves);
+  if (std::get_if<std::string>(&source)) {
+    // Said only where something was dequantized.
+    const bool meant = l.x->producer && is_dequantize(*l.x->producer) && !l.x->producer->is(kDequantize);
+    return no_match(meant ? std::get<std::string>(source) : "");
+  }
+  auto& c = std::get<Chosen>(source);
+  const DType t = n.result()->tensor()->dtype;
+  if (c.x->tensor()->dtype != t || (t != DType::f32 && t != DType::f16)) return no_match("dtypes differ");
+  auto weight = weight_of(rw, l.w, t);
+  if (const auto* reason = std::get_if<std::string>(&weight)) return no_match(*reason);
+  auto& w = std::get<Weight>(weight);
+  Value* b = l.b;
+  if (b && !(b = constant_of(rw, b))) return no_match("the bias is not a constant");
+  if (b && (b->tensor()->rank() != 1 || !is_float(b->tensor()->dtype))) return no_match("the bias is no row of floats");
+  if (b && b->tensor()->dtype != DType::f32)
+    b = rw.constant(tensor_of(DType::f32, numbers(b), b->data->sizes), b->name);
+  for (Node* m : c.nodes) rw.matched(m);
+  for (Node* m : moves) rw.matched(m);
+  rw.matched(w.node);
+  Value* x = t == DType::f32 ? c.x : rw("aten._to_copy", {c.x, DType::f32});
+  for (auto m = moves.rbegin(); m != moves.rend() && x; ++m) x = moved(rw, **m, x);
+  if (!x) return rw.replace(x);
+  const auto scales_of = [&](int64_t outputs) {
+    std::vector<double> s = w.scales;
+    if (s.size() == 1) s.resize(static_cast<size_t>(outputs), s[0]);
+    std::vector<int64_t> sizes{outputs};
+    if (w.blocks > 0) sizes.push_back(w.blocks);
+    return rw.constant(tensor_of(w.blocks > 0 ? DType::bf16 : DType::f32, s, sizes), "weight_scale");
+  };
+  Value *y, *result;
+  if (conv) {
+    auto form = convolution_form(n, rw, x, w.w);
+    if (const auto* reason = std::get_if<std::string>(&form)) return no_match(*reason);
+    auto& f = std::get<ConvolutionForm>(form);
+    const bool transposed = f.op == "deconv2d";
+    if (f.op == "depthwise_conv2d")
+      return no_match("XNNPACK has no depthwise convolution of values quantized on the way");
+    if (w.blocks > 0) return no_match("the weight has scales of blocks");
+    if (w.axis >= 0 && w.axis != (transposed ? 1 : 0))
+      return no_match("the weight has scales along another dim than the outputs");
+    if (transposed && w.axis >= 0) {
+      const std::vector<double> one = w.scales;
+      for (int64_t g = 1; g < f.groups; ++g) w.scales.insert(w.scales.end(), one.begin(), one.end());
+    }
+    if (b) f.args[2] = b;
+    f.args.insert(f.args.end(), {-INFINITY, INFINITY, scales_of(f.out_channels), 8});
+    y = rw("xnn.qd_" + f.op, std::move(f.args));
+    result = f.restored(rw, y);
+  } else {
+    const auto ws = sizes_of(w.w);
+    if (!ws || ws->size() != 2) return no_match("the weight is no matrix");
+    const size_t out = l.transposed ? 1 : 0;
+    if (w.axis >= 0 && w.axis != static_cast<int64_t>(out))
+      return no_match("the weight has scales along another dim than the outputs");
+    const bool four = w.four_bits && !l.transposed;
+    if (w.blocks > 0 && (!four || (*ws)[1] / w.blocks % 32 != 0))
+      return no_match("XNNPACK has blocks of weights of 4 bits, and of 32, 64, ... elements");
+    y = rw("xnn.qd_fully_connected", {x, w.w, b ? ir::Arg(b) : ir::Arg(), l.transposed, -INFINITY, INFINITY,
+                                      scales_of((*ws)[out]), four ? 4 : 8});
+    result = y;
+  }
+  if (result && t != DType::f32) result = rw("aten._to_copy", {result, t});
+  return if_taken(rw, y, result);
 }
 
 // ---- moves on the integers ------------------------------------------------------------------------------------------
@@ -398,6 +611,7 @@ Match cat(Node& n, Rewriter& rw) {
 
 Match rewrite(Node& n, Rewriter& rw) {
   if (n.is(kQuantize)) return quantize(n, rw);
+  if (n.is("aten.linear") || n.is("aten.mm") || n.is("aten.addmm") || n.is("aten.convolution")) return dynamic(n, rw);
   if (n.is("aten.cat")) return cat(n, rw);
   if (n.num_results() != 1 || !n.result()->tensor()) return no_match();
   if (only_moves(n) || is_clamp(n) || n.is("aten.constant_pad_nd") || n.is("aten.slice.Tensor") ||

@@ -235,8 +235,9 @@ Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues
         const auto y = lazy.i(after, index);
         if (!y && lazy.count() >= kMaxElements) return too_much();
         if (!y) return no_after(y.error());
-        const int64_t steps = promise == Agreement::kQuantized ? 1 : 0;
-        if (std::abs(*x - *y) > steps) return differs(static_cast<double>(*x), static_cast<double>(*y));
+        const double apart = std::fabs(static_cast<double>(*x) - static_cast<double>(*y));
+        if (promise == Agreement::kQuantized ? apart > 1 : *x != *y)
+          return differs(static_cast<double>(*x), static_cast<double>(*y));
         continue;
       }
       if (!is_float(ta->dtype)) {
@@ -302,6 +303,33 @@ std::vector<ir::SymbolValues> Validator::choices(const std::vector<std::string>&
   }
   return out;
 }
+
+namespace {
+
+// Whole graphs whose rewrites are each a step apart: the steps of all layers add up, so that this finds gross faults alone; what is
+// precise is the check of each rewrite.
+constexpr int64_t kSteps = 8;
+constexpr double kPart = 0.1;  // of the largest element
+
+Verdict compare_steps(const std::string& what, const ir::Tensor& a, const ir::Tensor& b) {
+  const ir::Tensor x = a.contiguous(), y = b.contiguous();
+  if (x.sizes != y.sizes || x.dtype != y.dtype) return found("{} has another shape or dtype after the pass", what);
+  double most = static_cast<double>(kSteps);
+  if (is_float(x.dtype)) {
+    double largest = 0;
+    for (int64_t i = 0; i < x.numel(); ++i)
+      if (const double v = std::fabs(ir::load_f(x.dtype, x.data, i)); std::isfinite(v)) largest = std::max(largest, v);
+    most = kPart * largest;
+  }
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const double p = ir::load_f(x.dtype, x.data, i), q = ir::load_f(y.dtype, y.data, i);
+    if (std::isfinite(p) && std::isfinite(q) && std::fabs(p - q) > most)
+      return found("{} differs after the pass at element {}: {} before, {} after", what, i, p, q);
+  }
+  return {};
+}
+
+}  // namespace
 
 Verdict Validator::check_whole(Agreement promise, const Graph& before, const Graph& after, bool however_large) {
   std::vector<std::string> symbols;
@@ -373,6 +401,7 @@ Verdict Validator::check_whole(Agreement promise, const Graph& before, const Gra
       const auto b = interp::run(after, given, {.state = &state_after, .max_rounds = kMaxRounds});
       if (!b) return found("the graph cannot be evaluated after the pass: {}", b.error().str());
       const auto compare = [&](const std::string& what, const ir::Tensor& x, const ir::Tensor& y) -> Verdict {
+        if (promise == Agreement::kQuantized) return compare_steps(what, x, y);
         const auto c = interp::compare(
             y, x, promise >= Agreement::kReassociated ? interp::default_tolerance(x.dtype) : interp::Tolerance{});
         if (c.agrees()) return {};

@@ -240,6 +240,8 @@ Match linear(Node& n, Rewriter& rw) {
   const ir::Shape &xs = x->tensor()->shape, &ys = n.result()->tensor()->shape;
   if (xs.empty() || w->tensor()->rank() != 2) return no_match("it is not a product with a matrix");
   if (!is_f32(x) || !is_f32(w)) return no_match("it is not f32");
+  if (w->producer && w->producer->name().find(".dequantize_") != std::string::npos)
+    return no_match("the weight is dequantized when it runs");
   const ir::Arg alpha = addmm ? n.arg("alpha") : ir::Arg(1), beta = addmm ? n.arg("beta") : ir::Arg(1);
   const auto number = [](const ir::Arg& a) { return a.f() ? *a.f() : a.i() ? static_cast<double>(*a.i()) : NAN; };
   const double scale = number(alpha), bias_scale = number(beta);
