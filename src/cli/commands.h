@@ -10,13 +10,15 @@
 namespace edgewright::cli {
 
 struct CompileArgs {
-  std::string input, output, model, target, dump, verify;
+  std::vector<std::string> inputs, methods;
+  std::string output, model, target, dump, verify;
   std::vector<std::string> disable;
   bool json = false;
 };
 // run and check; `outputs` is run's alone.
 struct RunArgs {
-  std::string input, model, method;
+  std::string input, model;
+  std::vector<std::string> methods;                        // none: the first; one; or one per call
   std::vector<std::vector<std::string>> inputs, expected;  // one list of files per call
   std::vector<std::string> scalars, outputs;
   int threads = 1;

@@ -147,7 +147,7 @@ Result<int> compile(const CompileArgs& a) {
   {
     ProgressLine progress;
     o.progress = [&](const std::string& stage) { progress(stage); };
-    EW_ASSIGN(r, session::compile_file(a.input, a.output, a.model, o));
+    EW_ASSIGN(r, session::compile_files(a.inputs, a.methods, a.output, a.model, o));
   }
   double total = 0;
   for (const driver::StageTime& s : r.stages) total += s.milliseconds;
@@ -169,7 +169,7 @@ Result<int> compile(const CompileArgs& a) {
     say("{}", j.close('}').take());
     return r.passes.faults ? exit_status(Code::kInternal) : 0;
   }
-  say("{} -> {}: {} ({} weights), {} of memory at run time\n", a.input, paint(Style::kBold, a.output),
+  say("{} -> {}: {} ({} weights), {} of memory at run time\n", fmt::join(a.inputs, ", "), paint(Style::kBold, a.output),
       bytes_text(r.file_bytes), bytes_text(r.weight_bytes), bytes_text(r.arena_bytes));
   for (const driver::StageTime& s : r.stages) say("  {:<24} {:>10}\n", s.name, time_text(s.milliseconds));
   say("  {:<24} {:>10}\n", "in all", time_text(total));

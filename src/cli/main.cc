@@ -62,7 +62,9 @@ void add_calls(CLI::App* c, RunArgs& a) {
       ->expected(1)
       ->take_all();
   c->add_option("--expect", a.expected, "outputs to compare with, one per --inputs")->type_name("F...");
-  c->add_option("--method", a.method, "which method; the first where not given");
+  c->add_option("--method", a.methods, "which method; the first where not given; given several times: one per --inputs")
+      ->expected(1)
+      ->take_all();
   c->add_option("--model", a.model, "which model of a .pt2 that holds several");
   c->add_option("--atol", a.atol, "tolerance |a-b| <= atol + rtol*|b|, for every floating-point output")
       ->check(CLI::NonNegativeNumber);
@@ -93,7 +95,14 @@ int main_(int argc, char** argv) {
 
   CompileArgs compile_args;
   CLI::App* c = app.add_subcommand("compile", "compile a .pt2 to a .pte");
-  c->add_option("model_file", compile_args.input, "what torch.export.save wrote")->required()->type_name("MODEL.pt2");
+  c->add_option("model_file", compile_args.inputs, "what torch.export.save wrote; several become methods of one file")
+      ->type_name("MODEL.pt2");
+  c->add_option("--method", compile_args.methods,
+                "name the method that a file becomes; methods share equal weights, and buffers of one name, type and "
+                "initial value")
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->take_all();
   c->add_option("-o,--output", compile_args.output, "the file to write; it appears whole or not at all")
       ->required()
       ->type_name("MODEL.pte");
@@ -117,6 +126,7 @@ int main_(int argc, char** argv) {
       "Examples:\n"
       "  edgewright compile model.pt2 -o model.pte\n"
       "  edgewright compile model.pt2 -o model.pte --target stock     fail rather than need our runtime\n"
+      "  edgewright compile --method prefill=p.pt2 --method decode=d.pt2 -o llm.pte     two methods with one cache\n"
       "  edgewright compile model.pt2 -o model.pte --dump graphs/     see what each pass did");
 
   RunArgs run_args;
@@ -134,7 +144,8 @@ int main_(int argc, char** argv) {
             "\nExamples:\n"
             "  edgewright run model.pte --inputs x.safetensors -o y.safetensors\n"
             "  edgewright run model.pt2 --inputs image.npy mask.npy --input 2=True\n"
-            "  edgewright run counter.pte --inputs a.safetensors --inputs b.safetensors     two calls in a row");
+            "  edgewright run counter.pte --inputs a.safetensors --inputs b.safetensors     two calls in a row\n"
+            "  edgewright run llm.pte --method prefill --method decode --inputs p.safetensors --inputs d.safetensors");
 
   RunArgs check_args;
   c = app.add_subcommand("check", "compile a .pt2 and compare interpreter, compiled program and expected outputs");

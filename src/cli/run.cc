@@ -23,7 +23,7 @@ session::Options options_of(const RunArgs& a) {
   session::Options o;
   o.threads = a.threads;
   o.model = a.model;
-  o.method = a.method;
+  if (!a.methods.empty()) o.method = a.methods.front();
   return o;
 }
 
@@ -32,6 +32,7 @@ session::CallFiles files_of(const RunArgs& a) {
   f.inputs = a.inputs;
   f.expected = a.expected;
   f.scalars = a.scalars;
+  f.methods = a.methods;
   return f;
 }
 

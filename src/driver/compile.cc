@@ -137,6 +137,35 @@ void report_faults(CompileReport& r, const CompileOptions& o, size_t first) {
   }
 }
 
+// What one method writes, another may only read: there, too, it is a state, not a constant that could be folded. For that the writes
+// must be known in all methods before the passes begin in any.
+Result<void> find_shared_state(std::vector<ir::Program>& programs, const CompileOptions& o, CompileReport& r) {
+  std::map<std::string, const ir::Value*> states;
+  for (ir::Program& p : programs) {
+    EW_TRY(passes::run_passes(p, {"inline-graphs", "functionalize"}, {.verify = o.verify, .disabled = o.disabled},
+                              r.passes));
+    for (const ir::Value* v : p.graph->states()) states.emplace(v->name, v);
+  }
+  for (ir::Program& p : programs) {
+    for (ir::Value* v : p.graph->constants()) {
+      const auto it = states.find(v->name);
+      if (it == states.end()) continue;
+      const ir::Tensor a = v->data->contiguous(), b = it->second->data->contiguous();
+      if (a.dtype != b.dtype || a.sizes != b.sizes ||
+          !std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin()))
+        continue;
+      const std::string name = v->name;
+      p.graph->rename(v, name + ".constant");
+      ir::Value* state = p.graph->add_state(name, *v->data);
+      p.graph->rename(state, name);
+      state->strides = v->strides;
+      p.graph->replace_all_uses(v, state);
+    }
+    p.graph->remove_unused_constants();
+  }
+  return {};
+}
+
 Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOptions& o, CompileReport& r) {
   Clock clock(r, o);
   if (!o.dump_dir.empty() && ::mkdir(o.dump_dir.c_str(), 0777) != 0 && errno != EEXIST)
@@ -149,6 +178,12 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
     return driver::dump(stem, p);
   };
   int delegates = 0;
+  if (programs.size() > 1) {
+    std::set<std::string> names;
+    for (const ir::Program& p : programs)
+      if (!names.insert(p.method).second) return fail(Code::kUsage, "two methods are named '{}'", p.method);
+    EW_TRY(find_shared_state(programs, o, r));
+  }
   for (ir::Program& p : programs) {
     expose(p, o, r);
     EW_TRY(dump_stage("read", p));

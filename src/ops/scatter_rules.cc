@@ -160,7 +160,9 @@ R element(const Plan& p, const Ints& ints, Index at, const Get& get) {
     x[p.dim] = j;
     const Index here{x.data(), p.rank};
     const int64_t raw = ints.i(p.operand_index, p.index_scalar ? Index{} : p.s.index_is_1d ? Index{&j, 1} : here);
-    if (checked_index(raw, p.self[p.dim], p.s.negative) != place[p.dim]) continue;
+    // Where PyTorch refuses a negative index (`whole` does), an element means what it means for the ops that take it: a rewrite into
+    // one of those is no difference.
+    if (checked_index(raw, p.self[p.dim], true) != place[p.dim]) continue;
     R v = p.operand_source < 0 ? R(0) : get(p.operand_source, p.source_scalar ? Index{} : here);
     if (p.operand_source < 0) {
       if constexpr (std::is_same_v<R, int64_t>)

@@ -93,7 +93,7 @@ class MethodImpl final : public Method {
   std::vector<StepTime> profile() const override;
   uint64_t arena_bytes() const override {
     uint64_t n = 0;
-    for (const Buffer& b : arenas_) n += b.size();
+    for (const auto& b : arenas_) n += b->size();
     return n;
   }
 
@@ -102,7 +102,8 @@ class MethodImpl final : public Method {
   Result<void> init_values();
   Result<void> init_tensor(const pte::Tensor& from, Tensor& t);
   Result<void> init_steps();
-  void load_initial_data();
+  // Of tensors in these arenas.
+  void load_initial_data(const std::vector<bool>& arenas);
   ValueInfo info(int32_t value) const;
   Result<EValue*> scalar_input(size_t i, Tag tag);
   Result<void> run_profiled(const Step& s, StepProfile& into);
@@ -110,8 +111,9 @@ class MethodImpl final : public Method {
 
   std::shared_ptr<ProgramImpl> program_;
   const pte::Plan& plan_;
-  std::vector<Buffer> arenas_;  // by memory id; [0] unused
-  std::vector<Buffer> extras_;  // tensors without a place in the plan, misaligned constants
+  std::vector<std::shared_ptr<Buffer>> arenas_;  // by memory id; [0] unused; some are the program's
+  std::vector<bool> fresh_;                      // those that this method was the first to make
+  std::vector<Buffer> extras_;                   // tensors without a place in the plan, misaligned constants
   std::vector<Tensor> tensors_;
   std::vector<EValue> values_;
   std::vector<EValue> initial_;        // values_ as they are when a call begins
@@ -167,6 +169,24 @@ class ProgramImpl final : public Program, public NamedDataSource {
   Bytes file() const { return file_; }
   pthreadpool* pool() const { return pool_; }
   uint64_t max_instructions() const { return options_.max_instructions; }
+
+  bool is_shared(size_t arena) const { return shared_.contains(arena); }
+  // An arena that holds nothing but named state, in the same places in every method that has it, belongs to the program: methods see
+  // each other's writes. (Stock's exporter plans shared buffers so, and its Module can share arenas.) `fresh` says whether it was made now.
+  Result<std::shared_ptr<Buffer>> arena(size_t id, int64_t bytes, bool& fresh) {
+    fresh = true;
+    const auto make = [&]() -> Result<std::shared_ptr<Buffer>> {
+      EW_ASSIGN(Buffer b, Buffer::make(static_cast<uint64_t>(bytes)));
+      return std::make_shared<Buffer>(std::move(b));
+    };
+    if (id < 2 || program_.plans.size() < 2 || !holds_shared_state(id, bytes)) return make();
+    auto& kept = shared_[id];
+    fresh = !kept;
+    if (!kept) {
+      EW_ASSIGN(kept, make());
+    }
+    return kept;
+  }
   bool profiles() const { return options_.profile; }
 
   Result<BackendState*> backend(const std::string& id) {
@@ -176,10 +196,26 @@ class ProgramImpl final : public Program, public NamedDataSource {
   }
 
  private:
+  bool holds_shared_state(size_t id, int64_t bytes) const {
+    std::map<uint64_t, std::pair<std::string, uint64_t>> at;  // offset -> name, size
+    for (const pte::Plan& p : program_.plans) {
+      if (id < p.buffer_sizes.size() && p.buffer_sizes[id] != bytes) return false;
+      for (const pte::Value& v : p.values) {
+        const auto* t = std::get_if<pte::Tensor>(&v);
+        if (!t || !t->allocation || t->allocation->memory_id != id) continue;
+        if (t->name.empty()) return false;
+        const std::pair mine(t->name, pte::byte_size(*t));
+        if (at.try_emplace(t->allocation->offset, mine).first->second != mine) return false;
+      }
+    }
+    return true;
+  }
+
   Bytes file_;
   std::shared_ptr<const void> owner_;
   LoadOptions options_;
   pte::Program program_;
+  std::map<size_t, std::shared_ptr<Buffer>> shared_;  // by memory id
   pthreadpool* pool_ = nullptr;
   std::map<std::string, std::unique_ptr<BackendState>> backends_;
 };
@@ -187,7 +223,7 @@ class ProgramImpl final : public Program, public NamedDataSource {
 Result<void> MethodImpl::init() {
   EW_TRY(init_memory());
   EW_TRY(init_values());
-  load_initial_data();
+  load_initial_data(fresh_);
   EW_TRY(init_steps());
   initial_ = values_;
   return {};
@@ -195,8 +231,10 @@ Result<void> MethodImpl::init() {
 
 Result<void> MethodImpl::init_memory() {
   for (size_t i = 0; i < plan_.buffer_sizes.size(); ++i) {
-    EW_ASSIGN(Buffer b, Buffer::make(i == 0 ? 0 : static_cast<uint64_t>(plan_.buffer_sizes[i])));
+    bool fresh = false;
+    EW_ASSIGN(auto b, program_->arena(i, i == 0 ? 0 : plan_.buffer_sizes[i], fresh));
     arenas_.push_back(std::move(b));
+    fresh_.push_back(fresh);
   }
   return {};
 }
@@ -211,7 +249,7 @@ Result<void> MethodImpl::init_tensor(const pte::Tensor& from, Tensor& t) {
   t.capacity = pte::byte_size(from);
   t.writable = true;
   if (from.allocation) {
-    t.data = arenas_[from.allocation->memory_id].data() + from.allocation->offset;
+    t.data = arenas_[from.allocation->memory_id]->data() + from.allocation->offset;
   } else if (from.buffer > 0) {
     const Bytes data = pte::initial_data(program_->program(), from);
     t.data = const_cast<std::byte*>(data.data());  // never written: writable is false
@@ -380,19 +418,23 @@ Result<void> MethodImpl::init_steps() {
   return {};
 }
 
-void MethodImpl::load_initial_data() {
-  for (const pte::Value& v : plan_.values) {
-    const auto* t = std::get_if<pte::Tensor>(&v);
-    if (!t || !t->allocation) continue;
-    const Bytes data = pte::initial_data(program_->program(), *t);
-    if (!data.empty())
-      std::memcpy(arenas_[t->allocation->memory_id].data() + t->allocation->offset, data.data(), data.size());
+void MethodImpl::load_initial_data(const std::vector<bool>& arenas) {
+  // A shared arena may hold state that other methods alone have.
+  for (const pte::Plan& plan : program_->program().plans) {
+    for (const pte::Value& v : plan.values) {
+      const auto* t = std::get_if<pte::Tensor>(&v);
+      if (!t || !t->allocation) continue;
+      const uint32_t id = t->allocation->memory_id;
+      if (id >= arenas.size() || !arenas[id] || (&plan != &plan_ && !program_->is_shared(id))) continue;
+      const Bytes data = pte::initial_data(program_->program(), *t);
+      if (!data.empty()) std::memcpy(arenas_[id]->data() + t->allocation->offset, data.data(), data.size());
+    }
   }
 }
 
 void MethodImpl::reset_state() {
-  for (Buffer& b : arenas_) std::memset(b.data(), 0, b.size());
-  load_initial_data();
+  for (const auto& b : arenas_) std::memset(b->data(), 0, b->size());
+  load_initial_data(std::vector<bool>(arenas_.size(), true));
 }
 
 ValueInfo MethodImpl::info(int32_t value) const {

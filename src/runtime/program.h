@@ -52,7 +52,8 @@ class Program : public std::enable_shared_from_this<Program> {
   static Result<std::shared_ptr<Program>> load(Bytes file, std::shared_ptr<const void> owner, LoadOptions options = {});
 
   virtual std::vector<std::string> method_names() const = 0;
-  // Allocates all memory of the method and prepares its kernels and delegates. Every call makes a method with its own state.
+  // Allocates all memory of the method and prepares its kernels and delegates. Every call makes a method with its own state, save for
+  // buffers that methods of the file share: those are the program's.
   // Errors: kUsage for an unknown name; kUnsupported; kMalformed.
   virtual Result<std::unique_ptr<Method>> method(const std::string& name) = 0;
 };
@@ -86,7 +87,8 @@ class Method {
   // A C-order copy of a tensor output; 0-d int64, bool or double for scalars; empty sizes {0} for none.
   virtual HostTensor output_tensor(size_t i) const = 0;
 
-  // Mutable buffers as they were after load: their initial values, zeros where the file has none.
+  // Mutable buffers as they were after load: their initial values, zeros where the file has none. Those that methods share are reset
+  // for all of them.
   virtual void reset_state() = 0;
   // Bytes of planned memory (without what delegates use).
   virtual uint64_t arena_bytes() const = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <map>
 
 #include "base/file.h"
 #include "format/safetensors.h"
@@ -36,15 +38,42 @@ Result<std::string> read_text(const std::string& path) {
 
 }  // namespace
 
-Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output,
-                                           const std::string& model, const driver::CompileOptions& o) {
+Result<driver::CompileReport> compile_files(const std::vector<std::string>& given,
+                                            const std::vector<std::string>& methods, const std::string& output,
+                                            const std::string& model, const driver::CompileOptions& o) {
   EW_TRY(expect_passes(o.disabled));
   if (o.progress) o.progress("reading");
   const auto start = std::chrono::steady_clock::now();
-  EW_ASSIGN(Source source, open_pt2(input, model));
+  std::vector<std::string> inputs = given;
+  std::map<std::string, std::string> names;  // by file
+  for (const std::string& m : methods) {
+    const size_t at = m.find('=');
+    if (at == std::string::npos || at == 0 || at + 1 == m.size())
+      return fail(Code::kUsage, "--method {}: NAME=FILE is wanted", m);
+    const std::string file = m.substr(at + 1);
+    if (!names.emplace(file, m.substr(0, at)).second) return fail(Code::kUsage, "--method names {} twice", file);
+    if (std::find(inputs.begin(), inputs.end(), file) == inputs.end()) inputs.push_back(file);
+  }
+  if (inputs.empty()) return fail(Code::kUsage, "nothing to compile: give a .pt2");
+  std::vector<ir::Program> programs;
+  std::vector<Source> sources;  // keeps what programs point into
+  for (const std::string& input : inputs) {
+    EW_ASSIGN(Source source, open_pt2(input, model));
+    const auto name = names.find(input);
+    if (name != names.end() && source.programs.size() > 1)
+      return fail(Code::kUsage, "{} holds {} methods, --method gives one name", input, source.programs.size());
+    for (ir::Program& p : source.programs) {
+      if (name != names.end())
+        p.method = name->second;
+      else if (inputs.size() > 1 && source.programs.size() == 1)
+        p.method = std::filesystem::path(input).stem().string();
+      programs.push_back(std::move(p));
+    }
+    sources.push_back(std::move(source));
+  }
   const double read_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  auto report = driver::compile_to_file(source.programs, output, o);
-  if (!report) return with_note(std::move(report.error()), input);
+  auto report = driver::compile_to_file(programs, output, o);
+  if (!report) return with_note(std::move(report.error()), fmt::format("{}", fmt::join(inputs, ", ")));
   report->stages.insert(report->stages.begin(), {"read", read_ms});
   return report;
 }

@@ -5,10 +5,13 @@
 
 namespace edgewright::session {
 
-// Compiles `input` (all its methods, or the model named) into `output`, all or nothing. Errors name the file: those of reading
-// and of driver::compile; kUsage for an unknown pass among the disabled, and for an output that cannot be written.
-Result<driver::CompileReport> compile_file(const std::string& input, const std::string& output,
-                                           const std::string& model, const driver::CompileOptions& o);
+// Compiles `inputs` (all methods of each, or of the model named) into `output`, all or nothing. `methods`: NAME=FILE gives the method of
+// one of several inputs a name; without it, it is called after its file where names would be equal. Errors name the file: those of
+// reading and of driver::compile; kUsage for an unknown pass among the disabled, a name for no input, and an output that cannot be
+// written.
+Result<driver::CompileReport> compile_files(const std::vector<std::string>& inputs,
+                                            const std::vector<std::string>& methods, const std::string& output,
+                                            const std::string& model, const driver::CompileOptions& o);
 
 // What compiling one method would do, without writing anything. The same errors.
 Result<driver::CompileReport> explain(const std::string& input, const std::string& model, const std::string& method,

@@ -15,6 +15,7 @@ using Progress = std::function<void(const std::string& what)>;
 struct CallFiles {
   std::vector<std::vector<std::string>> inputs, expected;
   std::vector<std::string> scalars;  // K=VALUE, the same for every call
+  std::vector<std::string> methods;  // none, one for all calls, or one per call
   // Where no files and no samples are: make inputs up instead of refusing.
   bool invent = false;
 };

@@ -16,12 +16,39 @@ Result<RunResult> execute(const std::string& path, const Options& options, const
                 output_files.size());
   progress("loading");
   RunResult r;
-  EW_ASSIGN(const auto model, load(path, options));
-  r.load_ms = model->load_ms();
-  auto gathered = gather(model->signature(), files, model->sample_inputs());
-  if (!gathered) return with_note(std::move(gathered.error()), path);
-  const std::vector<CallInputs>& calls = *gathered;
+  std::vector<CallInputs> calls;
+  std::vector<Loaded*> models;  // by call
+  std::vector<std::unique_ptr<Loaded>> loaded;
+  if (files.methods.size() < 2) {
+    EW_ASSIGN(auto model, load(path, options));
+    auto gathered = gather(model->signature(), files, model->sample_inputs());
+    if (!gathered) return with_note(std::move(gathered.error()), path);
+    calls = std::move(*gathered);
+    models.assign(calls.size(), model.get());
+    loaded.push_back(std::move(model));
+  } else {
+    if (files.methods.size() != files.inputs.size())
+      return fail(Code::kUsage, "{} calls, but --method is given {} times", files.inputs.size(), files.methods.size());
+    EW_ASSIGN(loaded, load_methods(path, options, files.methods));
+    for (size_t i = 0; i < files.methods.size(); ++i) {
+      models.push_back(nullptr);
+      for (const auto& m : loaded)
+        if (m->signature().method == files.methods[i]) models.back() = m.get();
+      CallFiles one{.inputs = {files.inputs[i]}, .expected = {}, .scalars = files.scalars, .methods = {}};
+      if (!files.expected.empty()) {
+        if (files.expected.size() != files.inputs.size())
+          return fail(Code::kUsage, "{} calls, but --expect is given {} times", files.inputs.size(),
+                      files.expected.size());
+        one.expected = {files.expected[i]};
+      }
+      auto gathered = gather(models.back()->signature(), one, std::nullopt);
+      if (!gathered) return with_note(std::move(gathered.error()), path);
+      calls.push_back(std::move(gathered->front()));
+    }
+  }
+  for (const auto& m : loaded) r.load_ms += m->load_ms();
   for (size_t i = 0; i < calls.size(); ++i) {
+    Loaded* const model = models[i];
     progress("running");
     const auto start = std::chrono::steady_clock::now();
     auto outputs = model->run(calls[i].inputs);

@@ -15,7 +15,7 @@ struct RunResult {
   std::vector<OutputCheck> checks;  // `compiled_expected` alone; empty where nothing was expected
 };
 
-// Loads, runs the calls in order on one method, compares with what is expected, writes `output_files` (one per call, or none),
+// Loads, runs the calls in order on one method (or, with several in `files`, each on its own, all of one loaded .pte), compares with what is expected, writes `output_files` (one per call, or none),
 // also where something differs. Errors: those of Model::load, gather, run and write_outputs.
 Result<RunResult> execute(const std::string& path, const Options& options, const CallFiles& files,
                           const Tolerance& tolerance, const std::vector<std::string>& output_files,

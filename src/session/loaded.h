@@ -23,6 +23,10 @@ class Loaded : public Model {
 // does not take what was compiled.
 Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driver::CompileOptions& compile,
                                                  const runtime::LoadOptions& options);
+// Methods of one loaded .pte, each once, in order of first mention; buffers that they share are shared. Errors: as load(); kUsage for a
+// .pt2, or a method that is not there.
+Result<std::vector<std::unique_ptr<Loaded>>> load_methods(const std::string& path, const Options& options,
+                                                          const std::vector<std::string>& methods);
 // Model::load with the wider type.
 Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& options);
 

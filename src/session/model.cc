@@ -1,4 +1,5 @@
 // src/session/model.cc - Model: a program loaded in the runtime, compiled first where it is a .pt2.
+#include <algorithm>
 #include <chrono>
 
 #include "format/pte.h"
@@ -16,6 +17,16 @@ class LoadedModel final : public Loaded {
                     runtime::LoadOptions options) {
     const auto start = std::chrono::steady_clock::now();
     EW_ASSIGN(program_, runtime::Program::load(file, std::move(owner), options));
+    EW_TRY(take(method));
+    load_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return {};
+  }
+  // A method of a program that another model has loaded.
+  Result<void> join(const LoadedModel& other, const std::string& method) {
+    program_ = other.program_;
+    return take(method);
+  }
+  Result<void> take(const std::string& method) {
     std::string wanted = method;
     if (wanted.empty()) {
       const auto names = program_->method_names();
@@ -23,7 +34,6 @@ class LoadedModel final : public Loaded {
       wanted = names.front();
     }
     EW_ASSIGN(method_, program_->method(wanted));
-    load_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return {};
   }
 
@@ -155,6 +165,29 @@ Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& opt
   auto model = compile_and_load(clone(*program), options.compile ? *options.compile : driver::CompileOptions(),
                                 load_options(options));
   return model ? std::move(model) : with_note(std::move(model.error()), path);
+}
+
+Result<std::vector<std::unique_ptr<Loaded>>> load_methods(const std::string& path, const Options& options,
+                                                          const std::vector<std::string>& methods) {
+  EW_ASSIGN(const auto file, MappedFile::open(path));
+  EW_ASSIGN(const FileKind kind, kind_of_file(*file));
+  if (kind != FileKind::kPte)
+    return fail(Code::kUsage, "{}: several methods are run from a .pte: compile it first", path);
+  EW_ASSIGN(const pte::Program program, pte::parse(file->bytes()));
+  std::vector<std::unique_ptr<Loaded>> all;
+  const LoadedModel* first = nullptr;
+  for (const std::string& name : methods) {
+    if (std::any_of(all.begin(), all.end(), [&](const auto& m) { return m->signature().method == name; })) continue;
+    auto model = std::make_unique<LoadedModel>();
+    const Result<void> loaded =
+        first ? model->join(*first, name) : model->load(file->bytes(), file, name, load_options(options));
+    if (!loaded) return with_note(loaded.error(), path);
+    for (const pte::Plan& plan : program.plans)
+      if (plan.name == name) model->signature_ = signature_of(plan);
+    if (!first) first = model.get();
+    all.push_back(std::move(model));
+  }
+  return all;
 }
 
 Result<std::unique_ptr<Model>> Model::load(const std::string& path, const Options& options) {

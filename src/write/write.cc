@@ -1,6 +1,7 @@
 #include "write/write.h"
 
 #include <algorithm>
+#include <cstring>
 #include <list>
 #include <map>
 #include <set>
@@ -42,12 +43,38 @@ struct Shared {
   Written out;
   std::map<DataKey, uint32_t> constants;
   std::map<std::pair<Bytes::pointer, size_t>, std::string> named;
+  // Where several methods are: the place of each state in the arena of states, one place for what they share, and its initial value.
+  struct State {
+    uint64_t offset = 0;
+    uint32_t buffer = 0;
+  };
+  std::map<const Value*, State> states;
+  uint64_t state_bytes = 0;
+  // Equal bytes of programs that were read from several files.
+  bool several = false;
+  std::unordered_map<size_t, std::vector<Bytes>> contents;
+
+  // The first bytes seen that are equal to these.
+  Bytes canonical(Bytes b) {
+    if (!several || b.empty()) return b;
+    auto& same_hash =
+        contents[std::hash<std::string_view>{}({reinterpret_cast<const char*>(b.data()), b.size()}) ^ b.size()];
+    for (const Bytes& o : same_hash)
+      if (o.size() == b.size() && std::memcmp(o.data(), b.data(), b.size()) == 0) return o;
+    same_hash.push_back(b);
+    return b;
+  }
+  std::map<Bytes::pointer, uint32_t> constant_at;
 
   uint32_t constant(const ir::Tensor& t) {
     auto [it, fresh] = constants.try_emplace(key_of(t), static_cast<uint32_t>(blobs.constants.size()));
     if (fresh) {
       ir::Tensor c = t.contiguous();
-      const Bytes b = c.bytes();
+      const Bytes b = canonical(c.bytes());
+      if (several && !b.empty()) {
+        const auto [known, is_new] = constant_at.try_emplace(b.data(), it->second);
+        if (!is_new) return it->second = known->second;
+      }
       out.owned.push_back(std::move(c));
       blobs.constants.push_back(b);
       out.weight_bytes += b.size();
@@ -97,6 +124,7 @@ class PlanWriter {
     for (auto& [v, slot] : planned_)
       std::get<pte::Tensor>(plan_.values[static_cast<size_t>(ids_.at(v))]).allocation->offset = memory.offsets[slot];
     plan_.buffer_sizes = {0, static_cast<int64_t>(memory.bytes)};
+    if (has_states_) plan_.buffer_sizes.push_back(static_cast<int64_t>(s_.state_bytes));
     s_.out.arena_bytes = std::max<size_t>(s_.out.arena_bytes, memory.bytes);
     return std::move(plan_);
   }
@@ -127,6 +155,13 @@ class PlanWriter {
       t.buffer = s_.constant(*v->data);
     } else if (t.dynamism == pte::Dynamism::kUnbound) {
       // The runtime allocates it as it grows.
+    } else if (v->kind == ir::ValueKind::kState && s_.states.contains(v)) {
+      const Shared::State& state = s_.states.at(v);
+      t.allocation = pte::Allocation{2, state.offset};
+      t.buffer = state.buffer;
+      t.name = v->name;
+      t.has_extra = true;
+      has_states_ = true;
     } else if (v->kind != ir::ValueKind::kInput || slices_.contains(v)) {
       t.allocation = pte::Allocation{};
       planned_.emplace_back(v, lives_.size());
@@ -608,6 +643,7 @@ class PlanWriter {
   const ir::Program& p_;
   const ir::Graph& g_;
   pte::Plan plan_;
+  bool has_states_ = false;  // in the arena of states
   int64_t step_ = 0;
   std::unordered_map<const Value*, int32_t> ids_;
   std::vector<std::pair<const Value*, size_t>> planned_;
@@ -623,6 +659,8 @@ class PlanWriter {
 
 // Constants that several delegates use go into named data, once; the others stay in their payload.
 void share_weights(Shared& s) {
+  for (auto& d : s.out.delegates)
+    for (xnn::Constant& c : d.graph.constants) c.data = s.canonical(c.data);
   const auto key = [](const xnn::Constant& c) { return std::pair(c.data.data(), c.data.size()); };
   std::map<std::pair<Bytes::pointer, size_t>, int> uses;
   for (const auto& d : s.out.delegates)
@@ -647,12 +685,39 @@ void share_weights(Shared& s) {
     }
 }
 
+// Buffers that several methods have under one name, of one type and with the same initial value, become one: a cache that one method
+// fills and another reads. All states lie in an arena without anything else: the stock Module, asked to share arenas, lets methods
+// overwrite each other's other one.
+void place_states(Shared& s, const std::vector<ir::Program>& programs) {
+  std::vector<std::pair<const Value*, ir::Tensor>> placed;
+  for (const ir::Program& p : programs)
+    for (const Value* v : p.graph->states()) {
+      const ir::Tensor t = v->data->contiguous();
+      const auto same = std::find_if(placed.begin(), placed.end(), [&](const auto& o) {
+        return o.first->name == v->name && o.second.dtype == t.dtype && o.second.sizes == t.sizes &&
+               std::equal(t.bytes().begin(), t.bytes().end(), o.second.bytes().begin());
+      });
+      if (same != placed.end()) {
+        s.states[v] = s.states.at(same->first);
+        continue;
+      }
+      const uint64_t size = std::max<uint64_t>(t.bytes().size(), 1);
+      s.states[v] = {s.state_bytes, static_cast<uint32_t>(s.blobs.mutable_data.size())};
+      s.state_bytes += (size + lower::kArenaAlignment - 1) / lower::kArenaAlignment * lower::kArenaAlignment;
+      s.blobs.mutable_data.push_back(t.bytes());
+      s.out.owned.push_back(t);
+      placed.emplace_back(v, t);
+    }
+}
+
 }  // namespace
 
 Result<Written> write_programs(const std::vector<ir::Program>& programs) {
   Shared s;
   s.blobs.constants.emplace_back();
   s.blobs.mutable_data.emplace_back();
+  s.several = programs.size() > 1;
+  if (s.several) place_states(s, programs);
   for (const ir::Program& p : programs) {
     EW_ASSIGN(pte::Plan plan, PlanWriter(s, p).run());
     s.program.plans.push_back(std::move(plan));

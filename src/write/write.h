@@ -20,7 +20,8 @@ struct Written {
   std::vector<std::string> needs_own_runtime;  // why the stock runtime cannot load it; empty: it can
 };
 
-// Writes methods of one file; delegates are xnn.delegate nodes. Equal constants are stored once. Inputs are not planned (the
+// Writes methods of one file; delegates are xnn.delegate nodes. Equal constants are stored once. Buffers of one name, type and initial
+// value are shared by the methods that have them. Where there are several methods, states lie in an arena of their own (memory 2). Inputs are not planned (the
 // caller's memory is used); results are. Every node outside a delegate becomes a kernel call under the stock operator's name.
 // Errors: kUnsupported where no kernel exists for a node, or a size has no upper bound; kInternal otherwise.
 Result<Written> write_programs(const std::vector<ir::Program>& programs);

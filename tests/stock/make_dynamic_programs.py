@@ -112,3 +112,56 @@ make("sequence", Sequence(), *waves[0], dynamic=({2: Dim("n", min=4, max=20)},),
 steps = [(torch.randn(1, 1, 4), torch.tensor([i])) for i in (0, 1, 7, 3, 3)]
 make("cache", Cache(), *steps[0], more=steps[1:])
 make("writes", Writes(), torch.randn(2, 3), more=[(torch.randn(2, 3),), (torch.randn(2, 3),)])
+
+
+class Decoder(nn.Module):
+    """One layer with a cache; `step` writes from position 0 a whole prompt or one row, `peek` reads the cache alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(1, 8, 4)), self.register_buffer("count", torch.tensor([2]))
+        self.q, self.kv = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x, at):
+        self.keys.index_copy_(1, at, self.kv(x))
+        self.count += x.shape[1]
+        return torch.softmax(self.q(x) @ self.keys.transpose(1, 2), -1) @ self.keys, self.count + 0
+
+
+class Peek(nn.Module):
+    def __init__(self, decoder):
+        super().__init__()
+        self.register_buffer("keys", decoder.keys), self.register_buffer("count", decoder.count)
+
+    def forward(self, x):
+        return self.keys * x, self.count * 2
+
+
+def make_methods(folder, methods, calls):
+    """NAME.pt2 for each of `methods` (module, inputs), and the inputs and eager outputs of `calls` (name, inputs), in order on one state."""
+    import copy
+    import sys
+
+    from maker import OUT, flat
+    from safetensors.torch import save_file
+
+    if sys.argv[1:] and folder not in sys.argv[1:]:
+        return
+    d = OUT.with_name("methods") / folder
+    d.mkdir(parents=True, exist_ok=True)
+    for name, (module, inputs) in methods.items():
+        program = torch.export.export(copy.deepcopy(module).eval(), inputs, strict=False)
+        for node in program.graph.nodes:
+            node.meta.pop("stack_trace", None)
+        torch.export.save(program, d / f"{name}.pt2")
+    for i, (name, inputs) in enumerate(calls):
+        with torch.no_grad():
+            outputs = methods[name][0](*inputs)
+        save_file(flat(inputs), d / f"{i}_{name}_in.safetensors")
+        save_file(flat(outputs), d / f"{i}_{name}_out.safetensors")
+
+
+decoder = Decoder().eval()
+prompt, row, two = (torch.randn(1, 5, 4), torch.arange(5)), lambda i: (torch.randn(1, 1, 4), torch.tensor([i])), (torch.tensor(2.0),)
+make_methods("decoder", {"prefill": (decoder, prompt), "decode": (decoder, row(5)), "peek": (Peek(decoder), two)},
+             [("peek", two), ("prefill", prompt), ("peek", two), ("decode", row(5)), ("decode", row(6)), ("peek", two), ("prefill", prompt)])

@@ -223,7 +223,8 @@ std::optional<std::string> differs(const HostTensor& got, const HostTensor& want
 }
 
 struct Options {
-  std::string model, method = "forward";
+  std::string model;
+  std::vector<std::string> methods;  // none: forward; one for all calls, or one per call
   std::vector<std::string> inputs, outputs, expected;
   std::map<size_t, std::string> scalars;
   double atol = 1e-4, rtol = 1e-4, bench = 0;
@@ -245,7 +246,7 @@ Options parse(int argc, char** argv) {
     else if (arg == "--expect")
       o.expected.push_back(value());
     else if (arg == "--method")
-      o.method = value();
+      o.methods.push_back(value());
     else if (arg == "--atol")
       o.atol = std::atof(value().c_str());
     else if (arg == "--rtol")
@@ -332,12 +333,17 @@ int main(int argc, char** argv) {
   const Options o = parse(argc, argv);
   executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(o.threads);
   const auto start = std::chrono::steady_clock::now();
-  Module module(o.model, Module::LoadMode::Mmap);
+  const std::vector<std::string> methods = o.methods.empty() ? std::vector<std::string>{"forward"} : o.methods;
+  if (methods.size() > 1 && methods.size() != o.inputs.size()) die(2, "as many --method as --inputs, or one");
+  Module module(o.model, Module::LoadMode::Mmap, nullptr, nullptr, nullptr, /*share_memory_arenas=*/methods.size() > 1);
   check(module.load(), o.model + ": load");
-  check(module.load_method(o.method), o.model + ": load of method " + o.method);
+  for (const std::string& name : methods)
+    if (!module.is_method_loaded(name)) check(module.load_method(name), o.model + ": load of method " + name);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // Module::execute wants every input anew, fixed ones too
-  Method& method = **module.method(o.method);
+  std::vector<Method*> by_call;
+  for (const std::string& name : methods) by_call.push_back(*module.method(name));
+  Method& last = *by_call.back();
 #pragma GCC diagnostic pop
   const double load_ms = ms_since(start);
 
@@ -345,6 +351,7 @@ int main(int argc, char** argv) {
   Call call;
   double first_ms = 0;
   for (size_t i = 0; i < o.inputs.size(); ++i) {
+    Method& method = by_call.size() == 1 ? last : *by_call[i];
     call = make_call(method, o, read_safetensors(o.inputs[i]));
     const auto began = std::chrono::steady_clock::now();
     run(method, call);
@@ -369,7 +376,7 @@ int main(int argc, char** argv) {
   const auto began = std::chrono::steady_clock::now();
   while (times.size() < 3 || ms_since(began) < o.bench * 1e3) {
     const auto one = std::chrono::steady_clock::now();
-    run(method, call);
+    run(last, call);
     times.push_back(ms_since(one));
   }
   std::sort(times.begin(), times.end());
