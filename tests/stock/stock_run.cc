@@ -2,9 +2,10 @@
 // Depends on the executorch wheel and simdjson only, so that nothing of edgewright can hide a fault of edgewright.
 //
 //   stock_run MODEL.pte [--inputs F.safetensors]... [-o F.safetensors]... [--expect F.safetensors]...
-//             [--input K=VALUE]... [--method NAME] [--atol A] [--rtol R] [--threads N] [--bench SECONDS]
+//             [--input K=VALUE]... [--method NAME]... [--atol A] [--rtol R] [--threads N] [--bench SECONDS]
 //
-// Keys of the files are leaf numbers, "0", "1", .... Each --inputs is one call on the one loaded method; -o and --expect
+// Keys of the files are leaf numbers, "0", "1", .... Each --inputs is one call on the loaded method, or, where --method is given as often, on
+// its own, with arenas shared; -o and --expect
 // go with them in order. --bench repeats the last call and prints times as one line of JSON.
 // Status: 0 right; 1 outputs differ from --expect; 2 usage; 3 a file cannot be read; 4 the runtime refused to load or run.
 #include <executorch/extension/module/module.h>
