@@ -155,7 +155,7 @@ driver::CompileOptions with_fault() {
 TEST(Report, a_compile_with_a_wrong_pass_is_right_and_says_where_it_went_wrong) {
   const Folder folder;
   const std::string model = EW_TEST_DATA "/../cli/data/mlp.pt2";
-  const auto r = session::compile_file(model, folder / "mlp.pte", "", with_fault());
+  const auto r = session::compile_files({model}, {}, folder / "mlp.pte", "", with_fault());
   ASSERT_TRUE(r.has_value()) << r.error().str();
   EXPECT_EQ(r->passes.faults, 1);
   ASSERT_EQ(r->faults.size(), 1u);
@@ -187,7 +187,7 @@ TEST(Report, dumps_stand_in_the_folder_asked_for) {
   const Folder folder;
   auto o = with_fault();
   o.dump_dir = folder / "graphs";
-  const auto r = session::compile_file(EW_TEST_DATA "/../cli/data/mlp.pt2", folder / "mlp.pte", "", o);
+  const auto r = session::compile_files({EW_TEST_DATA "/../cli/data/mlp.pt2"}, {}, folder / "mlp.pte", "", o);
   ASSERT_TRUE(r.has_value()) << r.error().str();
   ASSERT_EQ(r->faults.size(), 1u);
   EXPECT_EQ(r->faults[0].file, folder / "graphs/fault_1.ir");
@@ -199,7 +199,7 @@ TEST(Report, strict_writes_the_report_and_no_program) {
   const Folder folder;
   auto o = with_fault();
   o.verify = Verify::kStrict;
-  const auto r = session::compile_file(EW_TEST_DATA "/../cli/data/mlp.pt2", folder / "mlp.pte", "", o);
+  const auto r = session::compile_files({EW_TEST_DATA "/../cli/data/mlp.pt2"}, {}, folder / "mlp.pte", "", o);
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().code, Code::kInternal);
   EXPECT_NE(r.error().str().find("mlp.pte.fault_1.ir"), std::string::npos) << r.error().str();
