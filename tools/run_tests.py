@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests that CTest knows and counts them case by case.
 
-    tools/run_tests.py --build DIR [--jobs N] [-R REGEX] [--corpora DIR]
+    tools/run_tests.py --build DIR [--jobs N] [-R REGEX] [--corpora DIR] [--patience N]
 
 A test is a googletest binary (each of its cases counts) or a script. A script counts as one case:
 status 0 passed, 77 skipped (its last line is the reason), anything else failed; or as many as its
@@ -85,7 +85,7 @@ def execute(command, env, folder, timeout):
         return None, output
 
 
-def run(test):
+def run(test, patience):
     result = Result(test["name"])
     command, properties = test.get("command"), {p["name"]: p["value"] for p in test.get("properties", [])}
     if not command:
@@ -101,7 +101,7 @@ def run(test):
         report = os.path.join(scratch, "report.xml")
         if is_binary(command[0]):
             env["GTEST_OUTPUT"] = "xml:" + report
-        status, output = execute(command, env, properties.get("WORKING_DIRECTORY"), properties.get("TIMEOUT", DEFAULT_TIMEOUT))
+        status, output = execute(command, env, properties.get("WORKING_DIRECTORY"), patience * properties.get("TIMEOUT", DEFAULT_TIMEOUT))
         result.seconds = time.monotonic() - started
         if os.path.exists(report):
             read_gtest(report, result)
@@ -134,11 +134,13 @@ def tests_of(build):
     return json.loads(listing.stdout)["tests"]
 
 
-def corpora_test(build, folder):
-    repo = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    script = os.path.join(repo, "tests", "corpora", "run.py")
-    return {"name": "corpora", "command": [sys.executable, script, os.path.join(build, "edgewright"), "--corpus", os.path.abspath(folder)],
-            "properties": [{"name": "TIMEOUT", "value": 1100}]}
+def corpora_tests(build, folder):
+    repo, program = os.path.dirname(os.path.dirname(os.path.abspath(__file__))), os.path.join(build, "edgewright")
+    limit = [{"name": "TIMEOUT", "value": 3000}]
+    yield {"name": "corpora", "properties": limit, "command": [
+        sys.executable, os.path.join(repo, "tests", "corpora", "run.py"), program, "--corpus", os.path.abspath(folder)]}
+    yield {"name": "corpora_hostile", "properties": limit, "command": [
+        sys.executable, os.path.join(repo, "tests", "cli", "test_hostile.py"), program, "--in", os.path.join(os.path.abspath(folder), "formats")]}
 
 
 def main():
@@ -147,18 +149,19 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("-R", dest="regex", default="")
     parser.add_argument("--corpora")
+    parser.add_argument("--patience", type=float, default=1, help="every time limit is multiplied by this")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     tests = tests_of(build)
     if args.corpora:
-        tests.append(corpora_test(build, args.corpora))
+        tests += corpora_tests(build, args.corpora)
     tests = [t for t in tests if re.search(args.regex, t["name"])]
     results = []
     terminal = sys.stdout.isatty()
     # Those with a large TIMEOUT are the long ones: start them first, so that they overlap the rest.
     tests.sort(key=lambda t: -max([p["value"] for p in t.get("properties", []) if p["name"] == "TIMEOUT"] or [0]))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        waiting = {pool.submit(run, t): t["name"] for t in tests}
+        waiting = {pool.submit(run, t, args.patience): t["name"] for t in tests}
         while waiting:
             done, _ = concurrent.futures.wait(waiting, timeout=1, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:

@@ -20,7 +20,7 @@ DATA = pathlib.Path(__file__).resolve().parent / "data"
 EDGEWRIGHT = os.path.abspath(sys.argv[1])
 RUN_PT2 = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] else None
 RIGHT, DIFFERS, USAGE, MALFORMED, UNSUPPORTED = 0, 1, 2, 3, 4
-SECONDS = 120  # against hangs only
+SECONDS = 600  # against hangs only
 
 
 def data(name):
