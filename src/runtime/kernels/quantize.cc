@@ -668,10 +668,12 @@ Result<void> embedding(Call& c) {
     const int64_t at = load_one<int64_t>(indices, i);
     if (at < 0 || at >= w.sizes[0]) return c.fail(Code::kUsage, "index {} of {} rows", at, w.sizes[0]);
     const auto* from = w.as<const uint8_t>() + at * w.sizes[1];
-    for (int64_t done = 0; done < width; done += kBlock) {
-      const int64_t m = std::min(kBlock, width - done);
+    for (int64_t done = 0, m = 0; done < width; done += m) {
+      const int64_t place = at * groups + done / group;
+      m = std::min(kBlock, (done / group + 1) * group - done);  // within one group
+      const double scale = q.scale_at(place), zero = q.zero_at(place);
       for (int64_t j = 0; j < m; ++j) {
-        const int64_t k = done + j, place = at * groups + k / group;
+        const int64_t k = done + j;
         const int byte = from[k / kPerByte];
         int64_t x = byte;
         if constexpr (kBits == 4)
@@ -680,7 +682,7 @@ Result<void> embedding(Call& c) {
           x = (byte >> (2 * (k % 4)) & 3) - 2;
         else if (w.dtype == DType::i8)
           x = static_cast<int8_t>(byte);
-        row[j] = q(out.dtype, x, q.scale_at(place), q.zero_at(place));
+        row[j] = q(out.dtype, x, scale, zero);
       }
       std::byte* to = out.data + (i * width + done) * static_cast<int64_t>(size_of(out.dtype));
       store_block<double>(out.dtype, to, 1, static_cast<size_t>(m), row);
