@@ -154,6 +154,7 @@ int main_(int argc, char** argv) {
   c->add_option("--threads", check_args.threads, "0: as many as the machine has")->check(CLI::Range(0, 1024));
   c->footer(std::string("Without inputs the sample inputs inside the .pt2 are used, or else random ones.\n") + kFiles +
             kTolerances +
+            "An output that the program quantizes in steps may be one step off.\n"
             "On a difference the first node that leaves its bound is named, with its module path and source line.\n"
             "\nExample:\n"
             "  edgewright check model.pt2 --inputs x.safetensors --expect y.safetensors");

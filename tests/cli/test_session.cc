@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "driver/compile.h"
+#include "ir/text.h"
+#include "ops/verify.h"
 #include "session/calls.h"
 #include "session/check.h"
 #include "session/convert.h"
@@ -170,6 +172,30 @@ TEST(Check, names_the_first_node_that_differs) {
     EXPECT_NE(r->first->source.find("torch.relu(self.a(x))"), std::string::npos) << r->first->source;
     EXPECT_FALSE(r->first->measure.agree);
   }
+}
+
+TEST(Check, an_output_in_steps_may_be_one_step_off) {
+  const auto cases = ir::parse_cases(
+      "graph (%x: f32[2]) { %q = quantized_decomposed.quantize_per_tensor(%x, 0.25, 3, -128, 127, i8)  "
+      "%d = quantized_decomposed.dequantize_per_tensor(%q, 0.25, 3, -128, 127, i8)  %y = aten.view(%d, [2, 1])  return "
+      "%y }",
+      ops::parse_context());
+  ASSERT_TRUE(cases) << cases.error().str();
+  ir::Program p;
+  p.graph = cases->front().graphs.front().graph;
+  p.inputs.push_back({.name = "x", .value = p.graph->inputs()[0]});
+  p.outputs.push_back({"y"});
+  const auto agrees = [&](float off) {
+    const std::vector<CallInputs> calls = {
+        {{f32({2}, {1, -2})}, std::map<size_t, Value>{{0, f32({2, 1}, {1 + off, -2})}}}};
+    const auto r = check_program(p, p, calls, {}, 1, {}, [](const std::string&) {});
+    EXPECT_TRUE(r) << r.error().str();
+    return r && r->agree();
+  };
+  EXPECT_TRUE(agrees(0));
+  EXPECT_TRUE(agrees(0.25F));
+  EXPECT_TRUE(agrees(-0.25F));
+  EXPECT_FALSE(agrees(0.5F));
 }
 
 TEST(Json, separates_and_escapes) {
