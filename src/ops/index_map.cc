@@ -59,6 +59,13 @@ std::optional<IndexMap> IndexMap::reshape(std::vector<int64_t> from, const std::
 
 std::optional<IndexMap> IndexMap::of(const ir::Node& n, size_t r) {
   if (n.args().empty() || !n.args()[0].value() || !is_static(shape_of(n.args()[0].value()))) return std::nullopt;
+  if (n.is("aten.flip")) {
+    const Call c = Call::of(n);
+    IndexMap m = identity(ir::static_sizes(shape_of(n.args()[0].value())));
+    if (product(m.source_) == 0) return std::nullopt;
+    for (int64_t d : c.axes("dims", static_cast<int64_t>(m.dims_.size()), false)) m.reverse(static_cast<size_t>(d));
+    return c.failed() ? std::nullopt : std::optional(std::move(m));
+  }
   const auto layouts = layouts_of(n);
   if (r >= layouts.size()) return std::nullopt;
   const Layout& l = layouts[r];
@@ -68,7 +75,7 @@ std::optional<IndexMap> IndexMap::of(const ir::Node& n, size_t r) {
   m.offset_ = l.offset.value();
   for (size_t d = 0; d < l.sizes.size(); ++d) {
     const int64_t size = l.sizes[d].value(), stride = l.strides[d].value();
-    if (size == 0 || stride < 0) return std::nullopt;
+    if (size == 0) return std::nullopt;
     m.dims_.push_back({size == 1 ? std::vector<Factor>{} : std::vector<Factor>{{size, stride}}});
   }
   return m;
@@ -102,21 +109,28 @@ std::optional<IndexMap> IndexMap::then(const IndexMap& next) const {
   IndexMap out;
   out.source_ = source_;
   out.offset_ = offset_;
+  // Backwards steps are taken as forward ones from the other end, and turned round again.
+  int64_t first = next.offset_;
+  for (const Dims& d : next.dims_)
+    for (const Factor& f : d.factors)
+      if (f.stride < 0) first += (f.size - 1) * f.stride;
   std::vector<int64_t> reach(n);  // the largest value each digit gets; no digit may overflow into the next
   for (size_t k = 0; k < n; ++k) {
-    reach[k] = digit(next.offset_, k);
+    reach[k] = digit(first, k);
     out.offset_ += reach[k] * mine.factors[k].stride;
   }
   for (const Dims& d : next.dims_) {
     std::vector<Factor> todo(d.factors.rbegin(), d.factors.rend());  // outermost last
     Dims made;
     while (!todo.empty()) {
-      const Factor f = todo.back();
+      Factor f = todo.back();
       todo.pop_back();
       if (f.stride == 0) {
         append(made.factors, f);
         continue;
       }
+      const bool backwards = f.stride < 0;
+      f.stride = std::abs(f.stride);
       int64_t stride = 0;
       size_t parts = 0, part = 0;
       bool carries = false;
@@ -133,11 +147,15 @@ std::optional<IndexMap> IndexMap::then(const IndexMap& next) const {
         const int64_t edge = mine.weights[part] * mine.factors[part].size;
         if (parts != 1 || edge % f.stride != 0 || f.size % (edge / f.stride) != 0) return std::nullopt;
         const int64_t inner = edge / f.stride;
-        todo.push_back({inner, f.stride});
-        todo.push_back({f.size / inner, edge});
+        todo.push_back({inner, backwards ? -f.stride : f.stride});
+        todo.push_back({f.size / inner, backwards ? -edge : edge});
         continue;
       }
       for (size_t k = 0; k < n; ++k) reach[k] += digit(f.stride, k) * (f.size - 1);
+      if (backwards) {
+        out.offset_ += (f.size - 1) * stride;
+        stride = -stride;
+      }
       append(made.factors, {f.size, stride});
     }
     out.dims_.push_back(std::move(made));
@@ -145,6 +163,23 @@ std::optional<IndexMap> IndexMap::then(const IndexMap& next) const {
   for (size_t k = 0; k < n; ++k)
     if (reach[k] >= mine.factors[k].size) return std::nullopt;
   return out;
+}
+
+void IndexMap::reverse(size_t dim) {
+  for (Factor& f : dims_[dim].factors) {
+    offset_ += (f.size - 1) * f.stride;
+    f.stride = -f.stride;
+  }
+}
+IndexMap IndexMap::permuted(const std::vector<int64_t>& perm) const {
+  IndexMap m = *this;
+  for (size_t d = 0; d < perm.size(); ++d) m.dims_[d] = dims_[static_cast<size_t>(perm[d])];
+  return m;
+}
+IndexMap IndexMap::at_first(size_t dim) const {
+  IndexMap m = *this;
+  m.dims_.erase(m.dims_.begin() + static_cast<ptrdiff_t>(dim));
+  return m;
 }
 
 bool IndexMap::is_reshape() const {
@@ -379,23 +414,74 @@ std::optional<std::vector<IndexMap::Step>> IndexMap::chain_over(const std::vecto
   return kept;
 }
 
+namespace {
+// A slice of one index whose dim the next view drops is a select.
+void with_selects(const std::vector<int64_t>& source, std::vector<IndexMap::Step>& steps) {
+  using Step = IndexMap::Step;
+  std::vector<int64_t> now = source;
+  for (size_t i = 0; i + 1 < steps.size(); ++i) {
+    Step& s = steps[i];
+    if (s.kind == Step::kSlice) {
+      const auto d = static_cast<size_t>(s.dim);
+      std::vector<int64_t> without = now;
+      without.erase(without.begin() + s.dim);
+      if (s.end - s.start == 1 && steps[i + 1].kind == Step::kView && steps[i + 1].values == without) {
+        s = {.kind = Step::kSelect, .dim = s.dim, .start = s.start};
+        steps.erase(steps.begin() + static_cast<ptrdiff_t>(i) + 1);
+        now = std::move(without);
+        continue;
+      }
+      now[d] = (s.end - s.start + s.step - 1) / s.step;
+    } else if (s.kind == Step::kPermute) {
+      std::vector<int64_t> to;
+      for (int64_t d : s.values) to.push_back(now[static_cast<size_t>(d)]);
+      now = std::move(to);
+    } else {
+      now = s.values;
+    }
+  }
+}
+}  // namespace
+
 std::optional<std::vector<IndexMap::Step>> IndexMap::chain() const {
   if (product(source_) == 0) return std::nullopt;
   if (is_identity()) return std::vector<Step>{};
   if (is_reshape()) return std::vector<Step>{{.kind = Step::kView, .values = sizes()}};
+  // Whole dims that run backwards are turned round at the end.
+  IndexMap forward = *this;
+  std::vector<int64_t> flipped;
+  for (size_t d = 0; d < dims_.size(); ++d) {
+    const auto backwards = [](const Factor& f) { return f.stride < 0; };
+    const auto& fs = dims_[d].factors;
+    if (std::none_of(fs.begin(), fs.end(), backwards)) continue;
+    if (!std::all_of(fs.begin(), fs.end(), backwards)) return std::nullopt;
+    forward.reverse(d);
+    flipped.push_back(static_cast<int64_t>(d));
+  }
+  if (!flipped.empty()) {
+    auto steps = forward.chain();
+    if (steps) steps->push_back({.kind = Step::kFlip, .values = flipped});
+    return steps;
+  }
   auto natural = chain_over(source_);
   auto flat = chain_over({product(source_)});
-  if (!natural || (flat && flat->size() < natural->size())) return flat;
-  return natural;
+  auto& best = !natural || (flat && flat->size() < natural->size()) ? flat : natural;
+  if (best) with_selects(source_, *best);
+  return best;
 }
 
 ir::Value* build(Builder& b, ir::Value* v, const std::vector<IndexMap::Step>& steps) {
   for (const IndexMap::Step& s : steps) {
     switch (s.kind) {
       case IndexMap::Step::kView: v = b("aten.view", {v, ir::Arg::ints(s.values)}); break;
-      case IndexMap::Step::kSlice: v = b("aten.slice.Tensor", {v, s.dim, s.start, s.end, s.step}); break;
+      case IndexMap::Step::kSlice:
+        v = s.step == 1 ? b("aten.slice.Tensor", {v, s.dim, s.start, s.end})
+                        : b("aten.slice.Tensor", {v, s.dim, s.start, s.end, s.step});
+        break;
       case IndexMap::Step::kPermute: v = b("aten.permute", {v, ir::Arg::ints(s.values)}); break;
       case IndexMap::Step::kExpand: v = b("aten.expand", {v, ir::Arg::ints(s.values)}); break;
+      case IndexMap::Step::kSelect: v = b("aten.select.int", {v, s.dim, s.start}); break;
+      case IndexMap::Step::kFlip: v = b("aten.flip", {v, ir::Arg::ints(s.values)}); break;
     }
   }
   return v;

@@ -8,9 +8,11 @@ const std::vector<std::string>& default_pipeline() {
       "inline-graphs",      // before functionalize, which does not look into graphs
       "functionalize",      // first of what changes nodes: everything after it may assume pure dataflow
       "remove-noops",       // clones and dropouts hide patterns
+      "convert-to-linear",  // an addmm whose alpha or beta is not 1, before it falls apart
       "decompose",          // before the patterns: they are written for the simple ops
       "open-sizes",         // views need no computed sizes, as far as they can be derived
-      "remove-noops",       // decompositions leave views that change nothing
+      "remove-noops",       // decompositions leave casts that change nothing
+      "compose-movement",   // and views of views
       "compose-affine",     // before folding and the passes that know quantization by its ops
       "cse",                // equal masks and positions are computed once
       "convert-to-linear",  // before folding, which would swallow the transposes it looks for (right either way)
@@ -27,7 +29,8 @@ const std::vector<std::string>& default_pipeline() {
       "fold-constants",     // weights into their new layout
       "sink-permutes",      // permutes meet and cancel
       "fold-constants",     // constants that were permuted on the way
-      "remove-noops",       // what the permutes left
+      "remove-noops",       // what the forms left
+      "compose-movement",   // what is left between them
       "fuse-clamp",         // after the permutes, which stand between an op and its activation
       "cse",
       "constants-into-graphs",  // when no more constants come up; the graphs then go through all of this

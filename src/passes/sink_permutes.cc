@@ -1,8 +1,8 @@
 // src/passes/sink_permutes.cc - sink-permutes: permutes move towards the outputs, where they meet and cancel.
-//   permute(permute(x, p), q)        -> permute(x, q after p)
-//   op(permute(a, p), permute(b, p)) -> permute(op(a, b), p)      op elementwise; constants and scalars are permuted the other way
+//   permute, view, slice of a permute -> composed with it (passes/movement.h)
+//   op(permute(a, p), permute(b, p)) -> permute(op(a, b), p)      op elementwise; constants, and what costs no more than a view,
+//                                                                 are permuted the other way
 //   cat([permute(a, p), ...], d)     -> permute(cat([a, ...], p[d]), p)
-//   view(permute(x, p), s)           -> view(x, s)                where p only moves dims of size 1
 //   mean(permute(x, p), dims)        -> mean(x, p[dims]) (permuted back where dims are kept)
 //   softmax(permute(x, p), -1)       -> permute(softmax(x, ...))  where p keeps the last dim
 //   constant_pad_nd(permute(x, p))   -> permute(constant_pad_nd(x), p); slice, select, index_select alike
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-#include "passes/pass_def.h"
+#include "passes/movement.h"
 
 namespace edgewright::passes {
 namespace {
@@ -53,6 +53,24 @@ Node* permute_of(const Value* v, Perm& p) {
   return n;
 }
 
+// permute(view(v, sizes), p) where that is one of v's sources, or a view of one; null where elements would have to move.
+Value* free_permute(Rewriter& rw, Value* v, const std::vector<int64_t>& sizes, const Perm& p) {
+  const auto widen = ops::IndexMap::reshape(sizes_of(v).value(), sizes);
+  const Source* viewed = nullptr;
+  const auto all = sources(v);
+  for (const Source& s : all) {
+    const auto wide = widen ? s.map.then(*widen) : std::nullopt;
+    if (!wide) break;
+    const ops::IndexMap m = wide->permuted(p);
+    if (m.is_reshape() && (!viewed || m.is_identity())) viewed = &s;
+    if (m.is_identity()) break;
+  }
+  if (!viewed) return nullptr;
+  for (Node* n : viewed->path) rw.matched(n);
+  const ops::IndexMap m = viewed->map.then(*widen)->permuted(p);
+  return m.is_identity() ? viewed->value : rw.view(viewed->value, m.sizes());
+}
+
 Match pointwise(Node& n, Rewriter& rw) {
   const auto inputs = n.inputs();
   Perm p;
@@ -85,11 +103,15 @@ Match pointwise(Node& n, Rewriter& rw) {
       if (!sizes->empty()) a = rw.view(v, std::vector<int64_t>(rank, 1));
       continue;
     }
-    if (!v->is_constant() && !single) return no_match("one operand is permuted and another is not");
-    std::vector<int64_t> full(rank - sizes->size(), 1);
+    std::vector<int64_t> full(rank - std::min(rank, sizes->size()), 1);
     full.insert(full.end(), sizes->begin(), sizes->end());
-    Value* wide = full == *sizes ? v : rw.view(v, full);
-    a = rw.permute(wide, inverse(p));
+    if (v->is_constant()) {
+      a = rw.permute(full == *sizes ? v : rw.view(v, full), inverse(p));
+      continue;
+    }
+    Value* moved = free_permute(rw, v, full, inverse(p));
+    if (!moved) return no_match("one operand is permuted and another is not");
+    a = moved;
   }
   Value* y = rw(n.name(), std::move(args));
   return rw.replace(y ? rw.permute(y, p) : y);
@@ -99,34 +121,8 @@ Match rewrite(Node& n, Rewriter& rw) {
   if (n.num_results() != 1 || !n.result()->tensor()) return no_match();
   if (elementwise().contains(n.name()) || elementwise_quantized(n)) return pointwise(n, rw);
   Perm p;
-  if (const auto q = permutation(&n)) {
-    Node* t = permute_of(n.inputs()[0], p);
-    if (!t) return no_match();
-    rw.matched(t);
-    Perm both;
-    bool identity = true;
-    for (int64_t d : *q) {
-      both.push_back(p[static_cast<size_t>(d)]);
-      identity &= both.back() == static_cast<int64_t>(both.size()) - 1;
-    }
-    Value* x = t->inputs()[0];
-    return rw.replace(identity ? x : rw.permute(x, both));
-  }
-  if (n.is("aten.view") || n.is("aten.reshape") || n.is("aten._unsafe_view")) {
-    Node* t = permute_of(n.inputs()[0], p);
-    if (!t) return no_match();
-    Value* x = t->inputs()[0];
-    const auto sizes = sizes_of(x), to = sizes_of(n.result());
-    if (!sizes || !to) return no_match("a size is known only at run time");
-    int64_t last = -1;
-    for (int64_t d : p) {
-      if ((*sizes)[static_cast<size_t>(d)] == 1) continue;
-      if (d < last) return no_match();
-      last = d;
-    }
-    rw.matched(t);
-    return rw.replace(rw.view(x, *to));
-  }
+  const bool picks = n.is("aten.slice.Tensor") || n.is("aten.index_select") || n.is("aten.select.int");
+  if (permutation(&n) || (movement(n) && !(picks && permute_of(n.inputs()[0], p)))) return compose(n, rw);
   if (n.is("aten.cat")) {
     const ir::Arg list = n.arg("tensors"), dim = n.arg("dim");
     if (!list.list() || !dim.i()) return no_match();
@@ -134,14 +130,24 @@ Match rewrite(Node& n, Rewriter& rw) {
     std::vector<Node*> nodes;
     for (const ir::Arg& a : *list.list()) {
       Perm q;
-      Node* t = permute_of(a.value(), q);
-      if (!t || (!nodes.empty() && q != p))
-        return no_match(nodes.empty() ? "" : "its operands are permuted differently");
-      p = q;
-      nodes.push_back(t);
-      xs.push_back(t->inputs()[0]);
+      if (Node* t = permute_of(a.value(), q)) {
+        if (!nodes.empty() && q != p) return no_match("its operands are permuted differently");
+        p = q;
+        nodes.push_back(t);
+      }
     }
     if (nodes.empty()) return no_match();
+    for (const ir::Arg& a : *list.list()) {
+      Perm q;
+      Value* v = a.value();
+      const auto sizes = sizes_of(v);
+      if (Node* t = permute_of(v, q))
+        xs.push_back(t->inputs()[0]);
+      else if (Value* moved = sizes && sizes->size() == p.size() ? free_permute(rw, v, *sizes, inverse(p)) : nullptr)
+        xs.push_back(moved);
+      else
+        return no_match("one operand is permuted and another is not");
+    }
     for (Node* t : nodes) rw.matched(t);
     const int64_t d = *dim.i() < 0 ? *dim.i() + static_cast<int64_t>(p.size()) : *dim.i();
     Value* y = rw("aten.cat", {std::move(xs), p[static_cast<size_t>(d)]});
@@ -196,7 +202,7 @@ Match rewrite(Node& n, Rewriter& rw) {
     Value* y = rw(n.name(), std::move(args));
     return rw.replace(y ? rw.permute(y, p) : y);
   }
-  if (n.is("aten.slice.Tensor") || n.is("aten.index_select") || n.is("aten.select.int")) {
+  if (picks) {
     Node* t = permute_of(n.inputs()[0], p);
     const ir::Arg dim = n.arg("dim");
     if (!t || !dim.i()) return no_match();

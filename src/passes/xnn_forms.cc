@@ -6,12 +6,14 @@
 //   upsample_nearest2d by whole factors -> permute(view(expand(view(permute(x)))))
 //   linear(x, w, b), mm, addmm with a constant weight -> xnn.fully_connected, with transposed_weight for mm and addmm
 //   linear, matmul of two computed values -> batch matmul
+//   view(xnn.fully_connected(view(x))) -> xnn.fully_connected(x), where the views only count the rows otherwise
 //   softmax over another dim -> permute(softmax(permute(x), -1))
 // Every form computes the same sums in another order at most.
 #include <algorithm>
 
 #include "ops/xnn_support.h"
 #include "passes/convolution_form.h"
+#include "passes/movement.h"
 
 namespace edgewright::passes {
 namespace {
@@ -273,6 +275,26 @@ Match linear(Node& n, Rewriter& rw) {
   return rw.replace(y);
 }
 
+// view(fc(view(x))) -> fc(x): rows may stand in as many dims as they like.
+Match rows(Node& n, Rewriter& rw) {
+  Node* fc = producer(n.args()[0].value(), "xnn.fully_connected");
+  const auto ys = sizes_of(n.result());
+  if (!fc || !ys || ys->empty() || !only_user(fc->result())) return no_match();
+  for (const Source& s : sources(fc->args()[0].value())) {
+    if (s.path.empty() || !s.map.is_reshape()) continue;
+    const auto xs = sizes_of(s.value);
+    if (xs->size() != ys->size() || !std::equal(xs->begin(), xs->end() - 1, ys->begin())) continue;
+    if (xs->back() != sizes_of(fc->args()[0].value())->back() || ys->back() != sizes_of(fc->result())->back()) continue;
+    rw.matched(fc);
+    for (Node* p : s.path) rw.matched(p);
+    std::vector<ir::Arg> args = fc->args();
+    args[0] = s.value;
+    Value* y = rw("xnn.fully_connected", std::move(args));
+    return if_taken(rw, y, y);
+  }
+  return no_match();
+}
+
 Match softmax(Node& n, Rewriter& rw) {
   Value* x = n.arg("self").value();
   const ir::Arg dim = n.arg("dim");
@@ -298,6 +320,7 @@ Match rewrite(Node& n, Rewriter& rw) {
   if (n.is("aten.mean.dim")) return mean(n, rw);
   if (n.name().starts_with("aten.upsample_nearest")) return nearest(n, rw);
   if (n.name().starts_with("aten.upsample")) return upsample(n, rw);
+  if (n.is("aten.view")) return rows(n, rw);
   if (n.name().ends_with("softmax") || n.name().ends_with("softmax.int")) return softmax(n, rw);
   return linear(n, rw);
 }
@@ -308,7 +331,7 @@ PassDef define_xnn_forms() {
           .roots = {"aten.convolution", "aten.max_pool2d", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
                     "aten.mean.dim", "aten.upsample_bilinear2d", "aten.upsample_bilinear2d.vec",
                     "aten.upsample_nearest2d", "aten.upsample_nearest2d.vec", "aten.linear", "aten.mm", "aten.addmm",
-                    "aten._softmax", "aten.softmax.int"},
+                    "aten._softmax", "aten.softmax.int", "aten.view"},
           .rewrite = rewrite,
           .agreement = Agreement::kReassociated,
           .summary =

@@ -72,6 +72,20 @@ struct Moved {
           return at;
         });
       }
+      case Step::kSelect: {
+        std::vector<int64_t> to = sizes;
+        to.erase(to.begin() + s.dim);
+        return make(to, [&](std::vector<int64_t> at) {
+          at.insert(at.begin() + s.dim, s.start);
+          return at;
+        });
+      }
+      case Step::kFlip:
+        return make(sizes, [&](std::vector<int64_t> at) {
+          for (int64_t d : s.values)
+            at[static_cast<size_t>(d)] = sizes[static_cast<size_t>(d)] - 1 - at[static_cast<size_t>(d)];
+          return at;
+        });
     }
     return *this;
   }
@@ -108,7 +122,7 @@ class Random {
   int64_t below(int64_t n) { return std::uniform_int_distribution<int64_t>(0, n - 1)(engine_); }
   Step step(const std::vector<int64_t>& sizes) {
     const int64_t rank = static_cast<int64_t>(sizes.size());
-    switch (below(4)) {
+    switch (below(6)) {
       case 0: {  // factors of the number of elements, in any order
         int64_t n = 1;
         for (int64_t s : sizes) n *= s;
@@ -135,6 +149,18 @@ class Random {
         if (rank < 5 && below(2)) to.insert(to.begin(), 1 + below(3));
         return {.kind = Step::kExpand, .values = to};
       }
+      case 3: {
+        Step s{.kind = Step::kFlip};
+        for (int64_t d = 0; d < rank; ++d)
+          if (below(2)) s.values.push_back(d);
+        return s;
+      }
+      case 4:
+        if (rank > 1) {
+          const int64_t d = below(rank);
+          return {.kind = Step::kSelect, .dim = d, .start = below(sizes[static_cast<size_t>(d)])};
+        }
+        [[fallthrough]];
       default: {
         if (rank == 0) return {.kind = Step::kView, .values = {1}};
         Step s{.kind = Step::kSlice, .dim = below(rank)};
@@ -251,6 +277,18 @@ TEST(IndexMap, equal_functions_of_different_steps_are_equal) {
 TEST(IndexMap, a_strided_slice_stays_one) {
   EXPECT_EQ(of({5, 3}, {slice(0, 0, 5, 2)}).chain(), (std::vector<Step>{slice(0, 0, 5, 2)}));
 }
+TEST(IndexMap, flips_cancel_and_stand_last) {
+  const Step rows{.kind = Step::kFlip, .values = {0}}, columns{.kind = Step::kFlip, .values = {1}};
+  EXPECT_TRUE(of({3, 4}, {rows, columns, rows, columns}).is_identity());
+  EXPECT_EQ(of({3, 4}, {rows, permute({1, 0})}).chain(), (std::vector<Step>{permute({1, 0}), columns}));
+  EXPECT_EQ(of({3, 4}, {rows, view({12})}).chain(), std::nullopt);  // the rows of a flat tensor
+}
+TEST(IndexMap, a_slice_of_one_without_its_dim_is_a_select) {
+  const Step select{.kind = Step::kSelect, .dim = 0, .start = 2};
+  EXPECT_EQ(of({3, 4}, {slice(0, 2, 3), view({4})}).chain(), (std::vector<Step>{select}));
+  EXPECT_EQ(of({4, 3}, {permute({1, 0}), slice(0, 2, 3), view({4})}).chain(),
+            (std::vector<Step>{{.kind = Step::kSelect, .dim = 1, .start = 2}}));
+}
 TEST(IndexMap, refuses_a_slice_through_a_digit) {
   const IndexMap m = of({3, 4}, {permute({1, 0}), view({12})});
   EXPECT_FALSE(m.then(*map_of({12}, slice(0, 1, 11))));
@@ -261,7 +299,7 @@ TEST(IndexMap, refuses_symbolic_sizes_and_other_ops) {
   ir::Value* y = g.add_input("y", TensorType{DType::f32, {4}});
   Builder b(g, nullptr);
   EXPECT_FALSE(IndexMap::of(*b("aten.permute", {x, ir::Arg::ints({1, 0})})->producer));
-  EXPECT_FALSE(IndexMap::of(*b("aten.flip", {y, ir::Arg::ints({0})})->producer));
+  EXPECT_FALSE(IndexMap::of(*b("aten.roll", {y, ir::Arg::ints({1}), ir::Arg::ints({0})})->producer));
 }
 
 }  // namespace

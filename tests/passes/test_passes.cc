@@ -51,6 +51,7 @@ void run_cases(const std::string& pass) {
 }
 
 TEST(Passes, bmm_over_batches) { run_cases("bmm-over-batches"); }
+TEST(Passes, compose_movement) { run_cases("compose-movement"); }
 TEST(Passes, constants_into_graphs) { run_cases("constants-into-graphs"); }
 TEST(Passes, compose_affine) { run_cases("compose-affine"); }
 TEST(Passes, convert_to_linear) { run_cases("convert-to-linear"); }
