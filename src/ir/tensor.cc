@@ -2,10 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "base/checked.h"
+#include "base/parallel.h"
 
 namespace edgewright::ir {
 
@@ -75,6 +77,33 @@ Tensor Tensor::empty(DType dtype, std::vector<int64_t> sizes) {
   return t;
 }
 
+namespace {
+// All elements of `from` (of rank 1 or more), in row-major order; large tensors by all threads.
+template <size_t width>
+void copy_rows(const Tensor& from, std::byte* to) {
+  constexpr int64_t kGrain = 1 << 18;  // elements
+  const int64_t inner = from.sizes.back(), step = from.strides.back() * static_cast<int64_t>(width);
+  const size_t rows_rank = from.sizes.size() - 1;
+  parallel_for(from.numel() / inner, std::max<int64_t>(1, kGrain / inner), [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> index(rows_rank);
+    for (int64_t d = static_cast<int64_t>(rows_rank), rest = begin; d-- > 0;) {
+      const auto k = static_cast<size_t>(d);
+      index[k] = rest % from.sizes[k];
+      rest /= from.sizes[k];
+    }
+    std::byte* out = to + begin * inner * static_cast<int64_t>(width);
+    for (int64_t row = begin; row < end; ++row) {
+      const std::byte* in = from.data + from.offset_of(index) * static_cast<int64_t>(width);
+      for (int64_t i = 0; i < inner; ++i, in += step, out += width) std::memcpy(out, in, width);
+      for (size_t d = rows_rank; d-- > 0;) {
+        if (++index[d] < from.sizes[d]) break;
+        index[d] = 0;
+      }
+    }
+  });
+}
+}  // namespace
+
 Tensor Tensor::contiguous() const {
   if (is_contiguous()) {
     Tensor t = *this;
@@ -82,19 +111,12 @@ Tensor Tensor::contiguous() const {
     return t;
   }
   Tensor t = empty(dtype, sizes);
-  const size_t width = size_of(dtype);
-  std::vector<int64_t> index(sizes.size(), 0);
-  std::byte* to = t.mutable_data();
-  const int64_t n = numel();
-  const int64_t inner = sizes.back(), step = strides.back();
-  for (int64_t done = 0; done < n; done += inner) {
-    const std::byte* from = data + offset_of(index) * static_cast<int64_t>(width);
-    for (int64_t i = 0; i < inner; ++i, to += width)
-      std::memcpy(to, from + i * step * static_cast<int64_t>(width), width);
-    for (size_t d = sizes.size() - 1; d-- > 0;) {
-      if (++index[d] < sizes[d]) break;
-      index[d] = 0;
-    }
+  switch (size_of(dtype)) {
+    case 1: copy_rows<1>(*this, t.mutable_data()); break;
+    case 2: copy_rows<2>(*this, t.mutable_data()); break;
+    case 4: copy_rows<4>(*this, t.mutable_data()); break;
+    case 8: copy_rows<8>(*this, t.mutable_data()); break;
+    default: copy_rows<16>(*this, t.mutable_data()); break;
   }
   return t;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/parallel.h"
 #include "passes/pass_def.h"
 
 namespace edgewright::passes {
@@ -33,17 +34,20 @@ ir::Tensor scaled(const ir::Tensor& w, const std::vector<double>& s, bool transp
   const auto* from = reinterpret_cast<const float*>(c.data);
   auto* to = reinterpret_cast<float*>(out.mutable_data());
   const int64_t d0 = c.sizes[0], d1 = transposed ? c.sizes[1] : 1, inner = c.numel() / std::max<int64_t>(1, d0 * d1);
-  for (int64_t a = 0; a < d0; ++a)
-    for (int64_t b = 0; b < d1; ++b) {
-      const int64_t channel = transposed ? (a / (d0 / groups)) * d1 + b : a;
-      const double f = s[static_cast<size_t>(channel)];
-      const int64_t at = (a * d1 + b) * inner;
-      for (int64_t i = at; i < at + inner; ++i) {
-        float v;
-        std::memcpy(&v, from + i, sizeof v);  // mapped weights need not be aligned
-        to[i] = static_cast<float>(v * f);
+  constexpr int64_t kGrain = 1 << 18;  // elements
+  parallel_for(d0, kGrain / std::max<int64_t>(1, d1 * inner), [&](int64_t begin, int64_t end) {
+    for (int64_t a = begin; a < end; ++a)
+      for (int64_t b = 0; b < d1; ++b) {
+        const int64_t channel = transposed ? (a / (d0 / groups)) * d1 + b : a;
+        const double f = s[static_cast<size_t>(channel)];
+        const int64_t at = (a * d1 + b) * inner;
+        for (int64_t i = at; i < at + inner; ++i) {
+          float v;
+          std::memcpy(&v, from + i, sizeof v);  // mapped weights need not be aligned
+          to[i] = static_cast<float>(v * f);
+        }
       }
-    }
+  });
   return out;
 }
 
