@@ -111,8 +111,10 @@ int main_(int argc, char** argv) {
        "--target", compile_args.target,
        "stock: refuse what the stock runtime cannot run; own: our runtime only; without it, stock where possible")
       ->check(CLI::IsMember({"stock", "own"}));
-  c->add_option("--verify", compile_args.verify,
-                "check of each rewrite: local (the default), strict (a failure is an error), off")
+  c->add_option(
+       "--verify", compile_args.verify,
+       "check of each rewrite: local (the default), strict (also of the whole program after each pass; a failure is an "
+       "error), off")
       ->check(CLI::IsMember({"local", "strict", "off"}));
   c->add_option("--disable", compile_args.disable,
                 "switch a pass off (repeat for several; `edgewright opt --list` names them)")
@@ -187,7 +189,7 @@ int main_(int argc, char** argv) {
   c = app.add_subcommand("opt", "run passes over a graph in text form and print it");
   auto* graph = c->add_option("graph", opt_args.input, "\"-\" reads standard input")->type_name("GRAPH.ir");
   c->add_option("--pass", opt_args.passes, "passes, in order")->type_name("NAME...");
-  c->add_option("--verify", opt_args.verify, "check of each rewrite: local (the default), strict, off")
+  c->add_option("--verify", opt_args.verify, "local (the default), strict, off: as for compile")
       ->check(CLI::IsMember({"local", "strict", "off"}));
   auto* list = c->add_flag("--list", opt_args.list, "list the passes with what they do");
   c->footer(

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "ops/control_flow.h"
 #include "ops/view_rules.h"
 
 namespace edgewright::passes {
@@ -13,6 +14,7 @@ namespace {
 using Number = uint64_t;
 
 constexpr int kMaxJudged = 256;  // places where the terms part
+constexpr int kMaxInner = 32;    // graphs within graphs
 constexpr int kMaxDepth = 2000;  // of the way down to them
 constexpr size_t kContent =
     4096;  // constants up to this size are numbered by content, larger ones compared where it matters
@@ -114,8 +116,10 @@ class Walk {
   Result<Ends> run() {
     const auto& inputs = g_.inputs();
     for (size_t i = 0; i < inputs.size(); ++i) input_[inputs[i]] = i;
-    find_aliases();
-    for (Node* n : g_.snapshot()) EW_TRY(visit(n));
+    find_aliases(g_, 0);
+    // Where nothing is written to, views are functions of what they show.
+    if (!in_place_) std::erase_if(alias_, [](const auto& a) { return a.second.view != nullptr; });
+    for (Node* n : g_.snapshot()) EW_TRY(visit(n, 0));
     Ends e;
     for (const ir::Arg& a : g_.outputs) e.outputs.push_back(a.value() ? std::optional(read(a.value())) : std::nullopt);
     for (const Value* v : written_) e.written[name_of(v)] = read(v);
@@ -138,8 +142,47 @@ class Walk {
     return "state " + v->name;
   }
 
-  void find_aliases() {
-    for (const auto& n : g_.nodes()) {
+  // The graph that the node does nothing but run on its operands, if that is one: a region without gradients, say, or a cond whose
+  // predicate is known. All its inputs and outputs are values.
+  struct Inner {
+    Graph* graph = nullptr;
+    std::vector<Value*> operands;
+  };
+  static std::optional<Inner> inner_of(const Node& n, int depth) {
+    const auto kind = ops::control_kind(n.op());
+    if (depth >= kMaxInner || (kind != ops::ControlKind::kWrap && kind != ops::ControlKind::kCond)) return std::nullopt;
+    const auto flow = ops::control_flow(n);
+    if (!flow) return std::nullopt;
+    Inner r;
+    if (kind == ops::ControlKind::kWrap) {
+      r.graph = flow->graphs[0].get();
+    } else {
+      const Value* v = flow->predicate.value();
+      if (!flow->predicate.b() && !(v && v->is_constant() && v->data->numel() == 1)) return std::nullopt;
+      const bool taken = v ? ir::load_i(v->data->dtype, v->data->data, 0) != 0 : *flow->predicate.b();
+      r.graph = flow->graphs[taken ? 0 : 1].get();
+    }
+    for (const ir::Arg& a : flow->more) {
+      if (!a.value()) return std::nullopt;
+      r.operands.push_back(a.value());
+    }
+    if (r.operands.size() != r.graph->inputs().size() || r.graph->outputs.size() != n.num_results())
+      return std::nullopt;
+    for (const ir::Arg& a : r.graph->outputs)
+      if (!a.value()) return std::nullopt;
+    return r;
+  }
+
+  void find_aliases(Graph& g, int depth) {
+    for (const auto& n : g.nodes()) {
+      if (const auto inner = inner_of(*n, depth)) {
+        for (size_t i = 0; i < inner->operands.size(); ++i)
+          alias_[inner->graph->inputs()[i]] = {inner->operands[i], nullptr, 0, {}, -1};
+        find_aliases(*inner->graph, depth + 1);
+        for (size_t r = 0; r < n->num_results(); ++r)
+          alias_[n->result(r)] = {inner->graph->outputs[r].value(), nullptr, r, {}, -1};
+        continue;
+      }
       const ops::OpDef* d = ops::def(*n);
       if (!d || n->args().empty() || !n->args()[0].value()) continue;
       Value* first = n->args()[0].value();
@@ -153,7 +196,6 @@ class Walk {
         for (size_t r = 0; r < n->num_results(); ++r) alias_[n->result(r)] = {first, n.get(), r, {}, -1};
       }
     }
-    if (!in_place_) alias_.clear();  // nothing is written to: views are functions of what they show
   }
 
   Value* owner(Value* v) const {
@@ -204,10 +246,15 @@ class Walk {
 
   // Numbers what was put in front of `at` after `last`.
   void number_new(Node* last, Node* at) {
-    for (Node* n = last ? g_.next(last) : g_.nodes().front().get(); n != at; n = g_.next(n)) number(*n);
+    Graph& g = at->graph();
+    for (Node* n = last ? g.next(last) : g.nodes().front().get(); n != at; n = g.next(n)) number(*n);
   }
 
-  Result<void> visit(Node* n) {
+  Result<void> visit(Node* n, int depth) {
+    if (const auto inner = inner_of(*n, depth)) {
+      for (Node* x : inner->graph->snapshot()) EW_TRY(visit(x, depth + 1));
+      return {};
+    }
     const ops::OpDef* d = ops::def(*n);
     if (d && d->functional) return write(n, *d->functional);
     if (n->num_results() && alias_.contains(n->result())) {
@@ -223,12 +270,13 @@ class Walk {
 
   Result<void> write(Node* n, const ops::OpDef& functional) {
     Value* v = n->args()[0].value();
-    Node* before = g_.previous(n);
-    EW_ASSIGN(Node * pure, ops::add_node(g_, functional.name, n->args(), n, n->origin));
+    Graph& g = n->graph();
+    Node* before = g.previous(n);
+    EW_ASSIGN(Node * pure, ops::add_node(g, functional.name, n->args(), n, n->origin));
     Value* value = pure->result();
     const auto* want = v->tensor();
     if (!want) return fail(Code::kUnsupported, "{} writes to no tensor", n->name());
-    ops::Builder b(g_, n, n->origin);
+    ops::Builder b(g, n, n->origin);
     if (value->tensor()->dtype != want->dtype) value = b("aten._to_copy", {value, want->dtype});
     if (!value) return fail(Code::kUnsupported, "{} writes another dtype", n->name());
     number_new(before, n);
@@ -242,7 +290,7 @@ class Walk {
       if (a.view) {
         const ops::OpDef* d = ops::def(*a.view);
         if (!d->scatter_back) return fail(Code::kUnsupported, "a write through {}", a.view->name());
-        before = g_.previous(n);
+        before = g.previous(n);
         // Stands for what the base holds now, which may be more than its own term.
         EW_ASSIGN(value, d->scatter_back(*a.view, a.result, a.base, value, b));
         if (b.failed()) EW_TRY(b.done({}));

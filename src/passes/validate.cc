@@ -40,6 +40,7 @@ constexpr int64_t kMaxElements = 100000;  // evaluated one by one in a round
 constexpr int64_t kSmallRange = 64;       // of a symbolic dim, whose largest value is tried too
 constexpr int64_t kMaxWhole = 1 << 18;    // element operations of a graph that is judged whole
 constexpr int64_t kMaxRounds = 100;       // of a loop in a graph that is judged whole
+constexpr int64_t kMaxInterpreted = 1 << 22;  // elements given to a region that is interpreted
 constexpr int64_t kPoolPeriod = 65521;
 constexpr int64_t kMaxPool = int64_t{1} << 26;
 
@@ -49,25 +50,81 @@ Verdict found(fmt::format_string<Args...> f, Args&&... args) {
 }
 Verdict unjudged() { return {std::nullopt, false}; }
 
+using Given = std::vector<std::pair<const Value*, interp::Datum>>;
+
 // Both regions on whole tensors, in the interpreter's own arithmetic (double, rounded to the dtype at each node): the errors of one
 // rounding per node are all that may part them, so they are held to 1e-4 of the result's largest element.
-Verdict compare_whole(const Region& region, const std::vector<std::pair<const Value*, interp::Datum>>& given) {
+bool same_bits(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+bool equal(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
+
+// Exact promises are held exactly.
+Verdict compare_tensors(const std::string& name, const ir::Tensor& before, const ir::Tensor& after, Agreement promise) {
+  const ir::Tensor x = before.contiguous(), y = after.contiguous();
+  if (x.sizes != y.sizes || x.dtype != y.dtype) return found("{} has another shape or dtype after", name);
+  if (!is_float(x.dtype) && !is_int(x.dtype) && !is_bool(x.dtype)) return unjudged();
+  double scale = 0;
+  if (promise >= Agreement::kReassociated && is_float(x.dtype))
+    for (int64_t i = 0; i < x.numel(); ++i)
+      if (const double v = std::fabs(ir::load_f(x.dtype, x.data, i)); std::isfinite(v)) scale = std::max(scale, v);
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const double p = ir::load_f(x.dtype, x.data, i), q = ir::load_f(y.dtype, y.data, i);
+    const bool agree = promise <= Agreement::kEqual
+                           ? (promise == Agreement::kEqual ? equal(p, q) : same_bits(p, q))
+                           : std::isnan(p) == std::isnan(q) &&
+                                 !(std::isfinite(p) && std::isfinite(q) && std::fabs(p - q) > 1e-4 * scale);
+    if (!agree) return found("{} at element {} of {}: {} before, {} after", name, i, x.numel(), p, q);
+  }
+  return {};
+}
+
+Verdict compare_whole(const Region& region, const Given& given) {
   interp::Lazy lazy;
   for (const auto& [v, d] : given) lazy.set(v, d);
   for (const auto& [before, after] : region.results) {
     const auto a = lazy.dense(before), b = lazy.dense(after);
     if (!a) return unjudged();
     if (!b) return found("the replacement of {} cannot be evaluated: {}", before->name, b.error().str());
-    const ir::Tensor x = a->contiguous(), y = b->contiguous();
-    if (x.sizes != y.sizes || x.dtype != y.dtype) return found("{} has another shape or dtype after", before->name);
-    double scale = 0;
-    for (int64_t i = 0; i < x.numel(); ++i)
-      if (const double v = std::fabs(ir::load_f(x.dtype, x.data, i)); std::isfinite(v)) scale = std::max(scale, v);
-    for (int64_t i = 0; i < x.numel(); ++i) {
-      const double p = ir::load_f(x.dtype, x.data, i), q = ir::load_f(y.dtype, y.data, i);
-      if (std::isnan(p) != std::isnan(q) || (std::isfinite(p) && std::isfinite(q) && std::fabs(p - q) > 1e-4 * scale))
-        return found("{} at element {} of {}: {} before, {} after", before->name, i, x.numel(), p, q);
-    }
+    if (Verdict v = compare_tensors(before->name, *a, *b, region.promise); v.fault) return v;
+  }
+  return {};
+}
+
+// One side of a region on the interpreter.
+Result<interp::Datum> run_side(const Region& region, const Value* of, bool before, const Given& given) {
+  std::unordered_map<const Value*, Value*> copied;
+  const auto g = region.graph->clone(&copied);
+  g->outputs = {ir::Arg(copied.at(of))};
+  auto nodes = g->snapshot();
+  for (size_t i = nodes.size(); i-- > 0;) {  // what the other side alone has; of one's own side everything stays
+    const bool own = before == (i < region.removed.size());
+    bool used = false;
+    for (size_t r = 0; r < nodes[i]->num_results(); ++r)
+      used |= !nodes[i]->result(r)->users.empty() || nodes[i]->result(r) == copied.at(of);
+    if (!own && !used) g->erase(nodes[i]);
+  }
+  std::vector<interp::Datum> inputs;
+  for (const auto& [v, d] : given) inputs.push_back(d);
+  EW_ASSIGN(auto r, interp::run(*g, inputs, {.max_rounds = kMaxRounds}));
+  return std::move(r.outputs[0]);
+}
+
+// For regions with nodes that have no meaning by elements (control flow, in-place ops).
+Verdict interpret(const Region& region, const Given& given) {
+  int64_t elements = 0;
+  for (const auto& [v, d] : given)
+    if (const auto* t = interp::tensor(d)) elements += t->numel();
+  if (elements > kMaxInterpreted || region.promise == Agreement::kQuantized) return unjudged();
+  for (const auto& [before, after] : region.results) {
+    const auto a = run_side(region, before, true, given);
+    if (!a || !interp::tensor(*a)) return unjudged();
+    const auto b = run_side(region, after, false, given);
+    if (!b) return found("the replacement of {} cannot be evaluated: {}", before->name, b.error().str());
+    if (!interp::tensor(*b)) return unjudged();
+    if (Verdict v = compare_tensors(before->name, *interp::tensor(*a), *interp::tensor(*b), region.promise);
+        v.fault || !v.judged)
+      return v;
   }
   return {};
 }
@@ -89,11 +146,6 @@ const Node* rounds_more(const std::vector<const Node*>& before, const std::vecto
         return n;
   return nullptr;
 }
-
-bool same_bits(double a, double b) {
-  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
-}
-bool equal(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
 }  // namespace
 
@@ -157,7 +209,7 @@ Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues
   };
   const auto too_much = [&] {
     const bool whole = promise >= Agreement::kReassociated && promise != Agreement::kQuantized;
-    return lazy.count() >= kMaxElements && whole ? compare_whole(region, given) : unjudged();
+    return lazy.count() >= kMaxElements && whole ? compare_whole(region, given) : interpret(region, given);
   };
   size_t k = seed;
   for (const Value* v : region.graph->inputs()) {
@@ -192,7 +244,7 @@ Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues
   for (const auto& [before, after] : region.results) {
     const std::string& name = before->name;
     const auto a = lazy.type(before), b = lazy.type(after);
-    if (!a) return unjudged();  // the old region has no meaning for these values
+    if (!a) return interpret(region, given);  // no meaning for these values, or none by elements
     const auto no_after = [&](const Error& e) {
       return found("the replacement of {} cannot be evaluated: {}", name, e.str());
     };
@@ -253,7 +305,7 @@ Verdict Validator::round(const Region& region, Fill fill, const ir::SymbolValues
       }
       if (promise <= Agreement::kEqual) {
         const auto x = lazy.f(before, index);
-        if (!x) return unjudged();
+        if (!x) return interpret(region, given);
         const auto y = lazy.f(after, index);
         if (!y) return no_after(y.error());
         if (!(promise == Agreement::kBitExact ? same_bits(*x, *y) : equal(*x, *y))) return differs(*x, *y);

@@ -445,6 +445,19 @@ std::vector<Mutant> make() {
         },
         .summary = "a mutated buffer is no longer written at the end"},
        "graph (%x: f32[3]) { state %s: f32[3] = [0, 0, 0]  %y = aten.add.Tensor(%s, %x)  write %s <- %y  return %x }"});
+  all.push_back(
+      {{.name = "other-branch",
+        .roots = {"higher_order.cond"},
+        .rewrite =
+            [](Node& n, Rewriter& rw) {
+              if (!rw.graph().is_output(n.result())) return no_match();  // done
+              Value *p = n.args()[0].value(), *x = (*n.args()[3].list())[0].value();
+              return rw.replace(rw("aten.where.self", {p, rw("aten.exp", {x}), rw("aten.neg", {x})}));
+            },
+        .agreement = A::kBitExact,
+        .summary = "a conditional takes its other branch"},
+       "graph (%p: bool[], %x: f32[4]) { %y = higher_order.cond(pred=%p, t=graph (%v: f32[4]) { %r = aten.neg(%v)  "
+       "return %r }, f=graph (%v: f32[4]) { %r = aten.exp(%v)  return %r }, o=[%x]) : f32[4]  return %y }"});
   all.push_back({{.name = "input-not-overwritten",
                   .run = [](ir::Program& p) -> Result<bool> {
                     for (Node* n : p.graph->snapshot())

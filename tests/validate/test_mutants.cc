@@ -22,6 +22,8 @@ ir::Program program_of(const Mutant& m) {
   return p;
 }
 
+Value* v(const Node& n) { return n.inputs()[0]; }
+
 TEST(Mutants, there_are_at_least_forty_of_different_names) {
   std::set<std::string> names;
   for (const Mutant& m : mutants()) names.insert(m.pass.name);
@@ -115,6 +117,33 @@ TEST(Mutants, strict_makes_the_fault_an_error) {
   const auto ok = run_pass(p, m.pass, {.verify = Verify::kStrict}, log);
   ASSERT_FALSE(ok.has_value());
   EXPECT_NE(ok.error().str().find(m.pass.name), std::string::npos);
+  EXPECT_EQ(p.graph->hash(), before);
+}
+
+// Each step stays within what it promises; together they leave the program's tolerance.
+TEST(Mutants, strict_holds_the_whole_program_to_its_tolerance_after_each_pass) {
+  std::string text = "graph (%x: f32[8]) { %a0 = aten.exp(%x)";
+  for (int i = 1; i <= 41; ++i) text += fmt::format("  %a{} = aten.neg(%a{})", i, i - 1);
+  const Mutant drift{
+      {.name = "drift",
+       .roots = {"aten.neg"},
+       .rewrite = [](Node& n, Rewriter& rw) { return rw.replace(rw("aten.mul.Scalar", {v(n), -1.000008})); },
+       .run = {},
+       .agreement = Agreement::kApproximate,
+       .summary = ""},
+      text + "  return %a41 }"};
+  ir::Program p = program_of(drift);
+  PassLog log;
+  ASSERT_TRUE(run_pass(p, drift.pass, {}, log).has_value());
+  EXPECT_EQ(log.faults, 0);
+  EXPECT_EQ(log.stats[0].applied, 41);
+  p = program_of(drift);
+  const uint64_t before = p.graph->hash();
+  PassLog strict;
+  const auto ok = run_pass(p, drift.pass, {.verify = Verify::kStrict}, strict);
+  ASSERT_FALSE(ok.has_value());
+  EXPECT_NE(ok.error().str().find("output 0 differs after the pass"), std::string::npos) << ok.error().str();
+  EXPECT_EQ(strict.faults, 1);
   EXPECT_EQ(p.graph->hash(), before);
 }
 

@@ -119,6 +119,29 @@ TEST(Prove, buffers_and_inputs_must_be_written_as_before) {
                "state s differs");
 }
 
+const char* const kWrapped =
+    "graph (%x: f32[4096,4096]) { %a, %b = higher_order.wrap_with_set_grad_enabled(enabled=False, g=graph (%v: "
+    "f32[4096,4096]) { %c = "
+    "aten.neg(%v)  %d = aten.mul_.Tensor(%v, 2)  return %c, %d }, x=%x) : f32[4096,4096], f32[4096,4096]  %y = "
+    "aten.add.Tensor(%a, "
+    "%x)  return %y, %b }";
+
+TEST(Prove, graphs_that_are_merely_run_are_looked_into) {
+  expect_equal(kWrapped,
+               "graph (%x: f32[4096,4096]) { %c = aten.neg(%x)  %d = aten.mul_.Tensor(%x, 2)  %y = aten.add.Tensor(%c, "
+               "%x)  return "
+               "%y, %d }");
+  expect_equal(kWrapped,
+               "graph (%x: f32[4096,4096]) { %c = aten.neg(%x)  %d = aten.mul.Tensor(%x, 2)  %y = aten.add.Tensor(%c, "
+               "%d)  write %x "
+               "<- %d  return %y, %d }");
+  expect_fault(kWrapped,
+               "graph (%x: f32[4096,4096]) { %c = aten.neg(%x)  %d = aten.mul.Tensor(%x, 2)  %y = aten.add.Tensor(%c, "
+               "%x)  write %x "
+               "<- %d  return %y, %d }",
+               "output 0 differs");
+}
+
 TEST(Prove, what_it_cannot_tell_it_does_not_call_right) {
   const Verdict v = proof("graph (%x: f32[2,3]) { %a = aten.rand_like(%x)  %b = aten.rand_like(%x)  return %a, %b }",
                           "graph (%x: f32[2,3]) { %a = aten.rand_like(%x)  %b = aten.rand_like(%x)  return %b, %a }");
