@@ -275,9 +275,11 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     if (!fresh) return it->second;
     const bool i8 = v->tensor()->dtype == DType::i8;
     const ops::Quantization q = i8 ? quantization(v) : ops::Quantization{};
-    it->second = i8 ? new_value(v, xnn::Datatype::kQint8,
-                                xnn::TensorQuant{static_cast<float>(q.scale), static_cast<int32_t>(q.zero_point)})
-                    : new_value(v);
+    const bool f16 = v->tensor()->dtype == DType::f16;
+    it->second = f16  ? new_value(v, xnn::Datatype::kFp16)
+                 : i8 ? new_value(v, xnn::Datatype::kQint8,
+                                  xnn::TensorQuant{static_cast<float>(q.scale), static_cast<int32_t>(q.zero_point)})
+                      : new_value(v);
     if (v->is_constant()) {
       out.constant_inputs.push_back(*v->data);
       make_external(it->second, xnn::kExternalInput);
@@ -321,7 +323,8 @@ class PayloadEmitter final : public ops::CheckingEmitter {
     const ir::Tensor s = scale->data->contiguous();
     for (int64_t i = 0; i < s.numel(); ++i) scales.push_back(static_cast<float>(ir::load_f(s.dtype, s.data, i)));
     if (form == ops::Form::kDynamic) {
-      p.x = dynamic(x, y->producer->is("xnn.qd_fully_connected") ? 1 : 3);
+      const bool alone = n.name().starts_with("xnn.qw_");
+      p.x = alone ? id_of(x) : dynamic(x, n.is("xnn.qd_fully_connected") ? 1 : 3);
       const bool four = *n.arg("bits").i() == 4;
       if (s.sizes.size() == 2) {
         EW_ASSIGN(p.weight, nibbles(w, xnn::Datatype::kQbint4, scale,

@@ -39,7 +39,7 @@ Result<void> stepped(XnnEmitter& out, const ir::Node& n, const Call& c, int64_t 
   const int64_t step = c.dim("step").value(), rows = r.length.value(), start = r.start.value();
   const int64_t size = s[d].value(), covered = rows * step;
   if (rows == 0) return fail(Code::kKeptOnHost, "the result is empty");
-  const auto next = [&](const Shape& to) { return out.temporary({DType::f32, to}); };
+  const auto next = [&](const Shape& to) { return out.temporary({x->tensor()->dtype, to}); };
   const auto sizes_of = [&](size_t at, int64_t v) {
     std::vector<int64_t> z(s.size(), 0);
     z[at] = v;

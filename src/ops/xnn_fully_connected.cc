@@ -82,6 +82,7 @@ std::vector<OpDef> define_xnn_fully_connected() {
   batch.lower = [](const ir::Node& n, XnnEmitter& out) {
     return out.batch_matmul(n.arg("a").value(), n.arg("b").value(), n.result());
   };
-  return {connected, batch, quantized("xnn::q_fully_connected", schema), dynamic("xnn::qd_fully_connected", schema)};
+  return {connected, batch, quantized("xnn::q_fully_connected", schema), dynamic("xnn::qd_fully_connected", schema),
+          dynamic("xnn::qw_fully_connected", schema)};
 }
 }  // namespace edgewright::ops

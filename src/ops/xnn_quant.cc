@@ -55,7 +55,9 @@ bool is_usable(const Quantization& q) {
 Form form_of(const ir::Value* v) {
   if (!v->producer) return Form::kFloat;
   const std::string& name = v->producer->name();
-  return name.starts_with("xnn.q_") ? Form::kQuantized : name.starts_with("xnn.qd_") ? Form::kDynamic : Form::kFloat;
+  return name.starts_with("xnn.q_")                                   ? Form::kQuantized
+         : name.starts_with("xnn.qd_") || name.starts_with("xnn.qw_") ? Form::kDynamic
+                                                                      : Form::kFloat;
 }
 
 bool keeps_quantization(const ir::Node& n) {
@@ -525,12 +527,14 @@ struct Dynamic {
   WeightScale weight;
   Shape x;
   size_t first;
+  bool quantizes;  // x; otherwise the weights alone are quantized
   Dynamic(const Call& c, const OpDef& op)
       : f(c, op),
         unbounded(c, op, true),
         weight(c),
         x(c.tensor("x").shape),
-        first(op.name == "xnn.fully_connected" ? x.size() - 1 : 1) {}
+        first(op.name == "xnn.fully_connected" ? x.size() - 1 : 1),
+        quantizes(!c.name().starts_with("xnn.qw_")) {}
 };
 
 // I is In or BoundedIn; bounds of what comes in are not looked at here.
@@ -542,7 +546,7 @@ class DynamicIn final : public In {
     const auto [role, k, scale, zero_point] = d_.f[operand];
     if (role == Role::kWeight) return static_cast<double>(in_.i(k, at)) * d_.weight.of(in_, at);
     const double v = num::value(in_.f(k, at));
-    if (role == Role::kBias) return v;
+    if (role == Role::kBias || !d_.quantizes) return v;
     return rounded_to(v, t_.of(at, [&, k = k](Index i) { return num::value(in_.f(k, i)); }));
   }
   int64_t i(int operand, Index at) const override { return in_.i(d_.f[operand].outer, at); }
@@ -562,7 +566,7 @@ class Uncertainty final : public In {
     if (role == Role::kWeight) return std::fabs(static_cast<double>(in_.i(k, at)) * d_.weight.of(in_, at));
     const Bounded v = in_.f(k, at);
     if (role == Role::kBias) return v.e + Bounded::u * std::fabs(v.v);
-    const double step = t_.widest([&, k = k](Index i) { return in_.f(k, i).v; });
+    const double step = !d_.quantizes ? 0 : t_.widest([&, k = k](Index i) { return in_.f(k, i).v; });
     return step + v.e + std::fabs(v.v) * (d_.weight.coarse() ? 0x1p-7 : 0x1p-16);
   }
   int64_t i(int operand, Index at) const override { return in_.i(d_.f[operand].outer, at); }

@@ -4,7 +4,7 @@
 // (<operand>_scale, <operand>_zero_point, y_scale, y_zero_point); weights i8 around 0 with one scale or one for each output
 // channel (weight_scale); bias i32 around 0 with the scale of their product. The result is the float op's of the dequantized operands,
 // quantized. Dynamic (xnn.qd_*): x and result are f32; each row (fully-connected) or image (convolutions) of x is quantized by its
-// own range. Ops that only move, order or bound elements act on i8 as on any integers: the same for every quantization.
+// own range. Of the weights alone (xnn.qw_*): x is taken as it is. Ops that only move, order or bound elements act on i8 as on any integers: the same for every quantization.
 #pragma once
 
 #include <optional>
@@ -23,10 +23,10 @@ struct Quantization {
 bool is_usable(const Quantization& q);
 inline bool is_usable_scale(double s) { return s > 0 && std::isnormal(static_cast<float>(s)); }
 
-enum class Form : uint8_t { kFloat, kQuantized, kDynamic };
+enum class Form : uint8_t { kFloat, kQuantized, kDynamic };  // kDynamic: floats with quantized weights
 // Where a float op's own reading of its arguments serves the quantized op: dtypes are checked there.
 inline bool is_quantized(const Call& c) { return c.name().starts_with("xnn.q"); }
-// Of the node that makes v: xnn.q_* and xnn.qd_*; anything else, and no node, is float.
+// Of the node that makes v: xnn.q_*, xnn.qd_* and xnn.qw_*; anything else, and no node, is float.
 Form form_of(const ir::Value* v);
 
 // What the nodes around an i8 value say of its quantization: those that make or read it, and across nodes that only move, order or

@@ -46,6 +46,8 @@ Result<void> tensors_ok(std::initializer_list<std::pair<V, const char*>> vs, DTy
 DType computed(V out) { return form_of(out) == Form::kQuantized ? DType::i8 : DType::f32; }
 // Of a node that moves, orders or bounds elements, whatever they stand for.
 DType carried(V in) { return in->tensor() && in->tensor()->dtype == DType::i8 ? DType::i8 : DType::f32; }
+// Of a node that converts between f32 and f16.
+DType halved(V v) { return v->tensor() && v->tensor()->dtype == DType::f16 ? DType::f16 : DType::f32; }
 // A ratio of scales that XNNPACK's fixed-point and float requantization are made for.
 Result<void> ratio_ok(double ratio, double least, double most) {
   if (ratio >= least && ratio < most) return {};
@@ -130,6 +132,8 @@ Result<void> weights(V weight, V bias, V out) {
       return kept("the scale of the bias is {}", attribute_of(n, "x").scale * s);
   }
   const ir::Arg bits = form == Form::kDynamic ? n.arg("bits") : ir::Arg(8);
+  if (t.sizes.size() == 2 && n.name().starts_with("xnn.qw_"))
+    return kept("floats meet no weights with scales of blocks");
   if (t.sizes.size() == 2 && (*bits.i() != 4 || weight->tensor()->shape.back().value() / t.sizes[1] % 32 != 0))
     return kept("XNNPACK has blocks of weights of 4 bits, and of 32, 64, ... elements");
   return {};
@@ -319,6 +323,11 @@ Result<void> CheckingEmitter::concatenate(std::vector<V> in, V out, int64_t axis
   return {};
 }
 Result<void> CheckingEmitter::copy(V in, V out) {
+  if (out->producer && out->producer->is("aten._to_copy") && in->tensor()->dtype != out->tensor()->dtype) {
+    EW_TRY(tensor_ok(in, "input", halved(in)));
+    EW_TRY(tensor_ok(out, "result", halved(out)));
+    return same_shape(in, out);
+  }
   if (!out->producer || (!quantizes(*out->producer) && !dequantizes(*out->producer)))
     return one_to_one(in, out, carried(in));
   EW_TRY(tensor_ok(in, "input", carried(in)));

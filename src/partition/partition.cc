@@ -27,7 +27,7 @@ bool only_moves_data(const Node& n) {
       "aten.slice.Tensor",     "aten.select.int",      "aten.cat",           "aten.squeeze",
       "aten.squeeze.dim",      "aten.squeeze.dims",    "aten.unsqueeze",     "aten.clone",
       "aten.expand",           "aten.constant_pad_nd", "aten.stack",         "aten.flatten.using_ints",
-      "aten.split_with_sizes", "aten.split.Tensor",    "aten.unbind.int"};
+      "aten.split_with_sizes", "aten.split.Tensor",    "aten.unbind.int",    "aten._to_copy"};
   return kMoves.contains(n.name());
 }
 

@@ -17,6 +17,7 @@ bool has_own_form(const Node& n) {
 Match expand(Node& n, Rewriter& rw) {
   const ops::OpDef* d = ops::def(n);
   if (!d || !d->decompose) return no_match();
+  if (n.name().starts_with("torchao.")) return no_match();  // expand-affine's, once XNNPACK has taken its part
   if (d->lower && ops::xnn_takes(n)) return no_match();
   // The host could run it: only XNNPACK is better.
   const bool optional = !d->stock.empty() && !d->lower && !(d->stock_limit && !d->stock_limit(n).empty());

@@ -1,8 +1,10 @@
 // src/passes/fuse_clamp.cc - fuse-clamp: clamp(op(x)) -> op(x) with bounds, for ops whose XNNPACK node carries an output clamp.
 //   relu, relu6, hardtanh, clamp over xnn.conv2d, depthwise_conv2d, deconv2d, fully_connected, the poolings, add, sub, mul, div
 // The op must have no other user: its unclamped value would be lost. Bounds are attributes of the node, with their meaning in eval.
+#include <algorithm>
 #include <map>
 
+#include "ops/xnn_quant.h"
 #include "ops/xnn_support.h"
 #include "passes/clamp_bounds.h"
 
@@ -32,6 +34,31 @@ std::optional<std::pair<double, double>> clamp_bounds(const Node& n) {
 
 namespace {
 
+// clamp(xnn.q_op(x)) of the integers: the node's own bounds are of what they stand for.
+Match of_integers(Node& n, Node& op, Rewriter& rw) {
+  const ir::Schema& s = op.op().schema;
+  if (s.index_of("min") < 0) return no_match("its node has no bounds");
+  if (!only_user(op.result())) return no_match("the unclamped value has another user");
+  const auto b = clamp_bounds(n);
+  const ir::Arg lo = op.arg("min"), hi = op.arg("max");
+  if (!b || !lo.f() || !hi.f()) return no_match("its bounds are not constants");
+  const ops::Quantization q = ops::attribute_of(op, "y");
+  const auto real = [&](double stored) { return (stored - static_cast<double>(q.zero_point)) * q.scale; };
+  // What lies at the ends of i8 bounds nothing.
+  const double least = b->first <= -128 ? *lo.f() : std::max(*lo.f(), real(b->first));
+  const double most = b->second >= 127 ? *hi.f() : std::min(*hi.f(), real(b->second));
+  if (!(static_cast<float>(least) < static_cast<float>(most))) return no_match("XNNPACK needs min < max");
+  std::vector<ir::Arg> args;
+  for (const ir::Param& p : s.params) args.push_back(op.arg(p.name));
+  args[static_cast<size_t>(s.index_of("min"))] = least;
+  args[static_cast<size_t>(s.index_of("max"))] = most;
+  rw.matched(&op);
+  Value* y = rw(op.name(), std::move(args));
+  std::string reason;
+  if (y && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
+  return rw.replace(y);
+}
+
 Match rewrite(Node& n, Rewriter& rw) {
   static const std::map<std::string_view, std::string_view> kWithClamp = {
       {"xnn.conv2d", "xnn.conv2d"},
@@ -39,6 +66,7 @@ Match rewrite(Node& n, Rewriter& rw) {
       {"xnn.deconv2d", "xnn.deconv2d"},
       {"xnn.fully_connected", "xnn.fully_connected"},
       {"xnn.qd_fully_connected", "xnn.qd_fully_connected"},
+      {"xnn.qw_fully_connected", "xnn.qw_fully_connected"},
       {"xnn.qd_conv2d", "xnn.qd_conv2d"},
       {"xnn.qd_deconv2d", "xnn.qd_deconv2d"},
       {"xnn.max_pool2d", "xnn.max_pool2d"},
@@ -50,6 +78,7 @@ Match rewrite(Node& n, Rewriter& rw) {
       {"aten.div.Tensor", "xnn.div"}};
   Value* x = n.inputs()[0];
   Node* op = x->producer;
+  if (op && ops::form_of(x) == ops::Form::kQuantized) return of_integers(n, *op, rw);
   if (!op || !is_f32(x)) return no_match();
   const auto form = kWithClamp.find(op->name());
   if (form == kWithClamp.end()) return no_match();
@@ -73,9 +102,9 @@ Match rewrite(Node& n, Rewriter& rw) {
     if (!lo.f() || !hi.f() || *lo.f() != -INFINITY || *hi.f() != INFINITY) return no_match("it is clamped already");
     args = op->args();
     for (size_t i = args.size(); i < at; ++i) args.push_back(op->arg(s.params[i].name));
-    args.resize(at);
-    args.push_back(b->first);
-    args.push_back(b->second);
+    args.resize(std::max(args.size(), at + 2));
+    args[at] = b->first;
+    args[at + 1] = b->second;
   }
   rw.matched(op);
   Value* y = rw(form->second, std::move(args));

@@ -27,6 +27,7 @@ const std::vector<std::string>& default_pipeline() {
       "decompose",          // what XNNPACK refused after all, and what the forms are made of
       "open-sizes",         // of what that made
       "fold-constants",     // weights into their new layout
+      "quantized-forms",    // what the forms have moved to the integers
       "sink-permutes",      // permutes meet and cancel
       "fold-constants",     // constants that were permuted on the way
       "remove-noops",       // what the forms left

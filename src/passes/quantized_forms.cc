@@ -1,6 +1,6 @@
 // src/passes/quantized_forms.cc - quantized-forms: q(op(dq(x), dq(w), b)) -> XNNPACK's quantized node on the integers themselves.
 //   move(dq(x)) -> dq(move(x)); q(move(v)) -> move(q(v))   what moves elements moves integers: view, permute, cat, pad, pool, ...
-//   clamp(dq(x)) -> dq(clamp(x))                           where the bounds are integers' values
+//   clamp(dq(x)) -> dq(clamp(x))                           where the bounds are integers' values; q(clamp(dq(x))) -> clamp(x) for any
 //   q(dq(x)) -> x                                          the same scale and zero point
 //   q(v) within narrower bounds -> clamp(q(v))
 //   q(clamp(conv(dq(x), dq(w), b))) -> xnn.q_conv2d(x, w, b / (sx sw)) between permutes; linear, mm, addmm, add, sub, mul, mean
@@ -380,6 +380,16 @@ Match quantize(Node& n, Rewriter& rw) {
     s.hi = b->second;
     s.v = clamp->inputs()[0];
     rw.matched(clamp);
+    if (const auto x = dequantized(s.v); x && x->q == *y) {  // on the integers, each bound at the nearest one
+      const auto nearest = [&](double real) {
+        const double q = std::nearbyint(real / y->scale) + static_cast<double>(y->zero_point);
+        return static_cast<int64_t>(std::clamp(q, -128.0, 127.0));
+      };
+      const int64_t lo = nearest(s.lo), hi = nearest(s.hi);
+      if (!(lo < hi)) return no_match("its clamp leaves one integer");
+      rw.matched(x->node);
+      return rw.replace(rw("aten.clamp", {x->x, lo, hi}));
+    }
   }
   Node* op = s.v->producer;
   if (!op || op->num_results() != 1) return no_match();
@@ -489,6 +499,27 @@ std::variant<Chosen, std::string> chosen_through(Value* v, bool pads, std::vecto
   return c;
 }
 
+// A product of floats with quantized weights, which stay as they are.
+Match weights_alone(Node& n, const Linear& l, Rewriter& rw) {
+  if (!is_f32(l.x) || l.x->is_constant()) return no_match();
+  auto weight = weight_of(rw, l.w);
+  if (const auto* reason = std::get_if<std::string>(&weight)) return no_match(*reason);
+  auto& w = std::get<Weight>(weight);
+  const auto ws = sizes_of(w.w);
+  const size_t out = l.transposed ? 1 : 0;
+  if (!ws || ws->size() != 2 || w.blocks > 0 || (w.axis >= 0 && w.axis != static_cast<int64_t>(out)))
+    return no_match("the weight has scales of blocks, or along another dim than the outputs");
+  Value* b = l.b;
+  if (b && !(b = constant_of(rw, b))) return no_match("the bias is not a constant");
+  if (b && (b->tensor()->rank() != 1 || !is_f32(b))) return no_match("the bias is no row of floats");
+  if (w.scales.size() == 1) w.scales.resize(static_cast<size_t>((*ws)[out]), w.scales[0]);
+  Value* scales = rw.constant(tensor_of(DType::f32, w.scales, {(*ws)[out]}), "weight_scale");
+  rw.matched(w.node);
+  Value* y = rw("xnn.qw_fully_connected", {l.x, w.w, b ? ir::Arg(b) : ir::Arg(), l.transposed, -INFINITY, INFINITY,
+                                           scales, w.four_bits && !l.transposed ? 4 : 8});
+  return if_taken(rw, y, y);
+}
+
 Match dynamic(Node& n, Rewriter& rw) {
   const bool conv = n.is("aten.convolution");
   const Linear l =
@@ -497,6 +528,8 @@ Match dynamic(Node& n, Rewriter& rw) {
   std::vector<Node*> moves;
   auto source = chosen_through(l.x, conv, moves);
   if (std::get_if<std::string>(&source)) {
+    const bool static_input = l.x->producer && l.x->producer->is(kDequantize);
+    if (!conv && !static_input && l.w->producer && is_dequantize(*l.w->producer)) return weights_alone(n, l, rw);
     // Said only where something was dequantized.
     const bool meant = l.x->producer && is_dequantize(*l.x->producer) && !l.x->producer->is(kDequantize);
     return no_match(meant ? std::get<std::string>(source) : "");
@@ -583,7 +616,11 @@ Match move(Node& n, Rewriter& rw) {
     if (!b) return no_match("its bounds are not constants");
     const auto lo = b->first == -INFINITY ? std::optional<int64_t>(-128) : stored(b->first),
                hi = b->second == INFINITY ? std::optional<int64_t>(127) : stored(b->second);
-    if (!lo || !hi || !(*lo < *hi)) return no_match("a bound is no value of an integer");
+    if (!lo || !hi || !(*lo < *hi)) {
+      const bool ends = std::all_of(n.result()->users.begin(), n.result()->users.end(),
+                                    [](const Node* u) { return u->is(kQuantize); });  // which takes it in
+      return no_match(ends ? "" : "a bound is no value of an integer");
+    }
     return rw.replace(dequantize(rw, *x, rw("aten.clamp", {x->x, *lo, *hi})));
   }
   const ir::Arg value = n.arg("value");

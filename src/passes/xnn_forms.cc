@@ -11,6 +11,7 @@
 // Every form computes the same sums in another order at most.
 #include <algorithm>
 
+#include "ops/xnn_quant.h"
 #include "ops/xnn_support.h"
 #include "passes/convolution_form.h"
 #include "passes/movement.h"
@@ -69,6 +70,12 @@ Match max_pool(Node& n, Rewriter& rw) {
   const ir::Arg s = n.arg("stride");
   const auto stride = s.is_none() || (s.list() && s.list()->empty()) ? kernel : constant_ints(n, "stride", 2);
   if (!kernel || !padding || !dilation || !stride) return no_match("an argument is known only at run time");
+  const std::vector<int64_t> ones{1, 1};
+  if (*kernel == ones && *stride == ones && *padding == std::vector<int64_t>{0, 0}) {  // each element by itself
+    std::vector<Value*> same(n.num_results(), nullptr);
+    same[0] = x;
+    return rw.replace(std::move(same));
+  }
   const bool unbatched = x->tensor()->rank() == 3;
   std::vector<int64_t> pad4{(*padding)[0], (*padding)[1], 0, 0};
   for (size_t i : {0, 1}) {
@@ -76,6 +83,12 @@ Match max_pool(Node& n, Rewriter& rw) {
                                  (*stride)[i], (*dilation)[i], ceil_mode(n));
     if (!far) return no_match("ceil_mode on a size known only at run time");
     pad4[2 + i] = *far;
+  }
+  // Integers are in the order of what they stand for.
+  Node* dq = x->producer && ops::dequantizes(*x->producer) ? x->producer : nullptr;
+  if (dq) {
+    rw.matched(dq);
+    x = dq->inputs()[0];
   }
   if (unbatched) x = with_batch(rw, x);
   Value* y = rw("xnn.max_pool2d", {rw.permute(x, kToNhwc), ir::Arg::ints(*kernel), ir::Arg::ints(*stride),
@@ -85,6 +98,11 @@ Match max_pool(Node& n, Rewriter& rw) {
   Value* result = unbatched ? without_dim(rw, nchw, 0, *n.result()) : nchw;
   std::string reason;
   if (result && !ops::xnn_takes(*y->producer, &reason)) return no_match(reason);
+  if (dq && result) {
+    std::vector<ir::Arg> args = dq->args();
+    args[0] = result;
+    result = rw(dq->name(), std::move(args));
+  }
   std::vector<Value*> out(n.num_results(), nullptr);
   out[0] = result;
   return rw.replace(std::move(out));
