@@ -134,6 +134,7 @@ Result<void> weights(V weight, V bias, V out) {
   const ir::Arg bits = form == Form::kDynamic ? n.arg("bits") : ir::Arg(8);
   if (t.sizes.size() == 2 && n.name().starts_with("xnn.qw_"))
     return kept("floats meet no weights with scales of blocks");
+  if (bias && n.name().starts_with("xnn.qw_")) return kept("XNNPACK multiplies this bias by the scale of the weights");
   if (t.sizes.size() == 2 && (*bits.i() != 4 || weight->tensor()->shape.back().value() / t.sizes[1] % 32 != 0))
     return kept("XNNPACK has blocks of weights of 4 bits, and of 32, 64, ... elements");
   return {};

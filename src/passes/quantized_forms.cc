@@ -515,9 +515,10 @@ Match weights_alone(Node& n, const Linear& l, Rewriter& rw) {
   if (w.scales.size() == 1) w.scales.resize(static_cast<size_t>((*ws)[out]), w.scales[0]);
   Value* scales = rw.constant(tensor_of(DType::f32, w.scales, {(*ws)[out]}), "weight_scale");
   rw.matched(w.node);
-  Value* y = rw("xnn.qw_fully_connected", {l.x, w.w, b ? ir::Arg(b) : ir::Arg(), l.transposed, -INFINITY, INFINITY,
-                                           scales, w.four_bits && !l.transposed ? 4 : 8});
-  return if_taken(rw, y, y);
+  // The bias stands outside: XNNPACK multiplies it by the weights' scale.
+  Value* y = rw("xnn.qw_fully_connected",
+                {l.x, w.w, ir::Arg(), l.transposed, -INFINITY, INFINITY, scales, w.four_bits && !l.transposed ? 4 : 8});
+  return if_taken(rw, y, y && b ? rw("aten.add.Tensor", {y, b}) : y);
 }
 
 Match dynamic(Node& n, Rewriter& rw) {

@@ -4,10 +4,12 @@
 usage: make_programs.py [NAME]...    (writes beside itself, all or those named; the torch version is stamped into programs/torch.txt)
 """
 import torch
+import torch.ao.quantization.fx._decomposed  # the quantize and dequantize ops
 
 from maker import OUT, make
 
 nn, F = torch.nn, torch.nn.functional
+Q = torch.ops.quantized_decomposed
 
 
 class Mobile(nn.Module):
@@ -172,6 +174,63 @@ class Choose(nn.Module):
         return map(lambda r: r.exp() - r.sum(), x)
 
 
+class Static(nn.Module):
+    """Static int8: convolutions (depthwise, transposed, per channel and per tensor), a residual, pools, pads, cat, a linear."""
+
+    def __init__(self):
+        super().__init__()
+        weight = lambda name, *sizes: self.register_buffer(name, torch.randint(-127, 128, sizes, dtype=torch.int8))
+        weight("a", 8, 3, 3, 3), weight("d", 8, 1, 3, 3), weight("t", 8, 4, 2, 2), weight("l", 5, 12)
+        for name, n in (("a", 8), ("t", 4), ("l", 5)):
+            self.register_buffer("s" + name, torch.rand(n) * 0.01 + 0.002)
+            self.register_buffer("z" + name, torch.zeros(n, dtype=torch.int64))
+        self.ba, self.bl = nn.Parameter(torch.randn(8)), nn.Parameter(torch.randn(5))
+
+    def forward(self, x):
+        q = lambda v, s, z: Q.quantize_per_tensor(v, s, z, -128, 127, torch.int8)
+        d = lambda v, s, z: Q.dequantize_per_tensor(v, s, z, -128, 127, torch.int8)
+        c = lambda name, axis: Q.dequantize_per_channel(getattr(self, name), getattr(self, "s" + name), getattr(self, "z" + name), axis, -127, 127, torch.int8)
+        u = lambda v, s, z: d(q(v, s, z), s, z)
+        y = u(F.relu(F.conv2d(u(x, 0.03, 4), c("a", 0), self.ba, 2, 1)), 0.05, -128)
+        e = u(F.conv2d(y, d(self.d, 0.007, 0), None, 1, 1, groups=8), 0.09, 3)
+        y = u(y + e, 0.1, -5)
+        y = u(F.max_pool2d(y, 2), 0.1, -5)
+        t = u(F.conv_transpose2d(y, c("t", 1), None, 2), 0.12, 0)
+        t = u(F.pad(torch.cat([t, t], 1), (1, 0, 0, 1)), 0.12, 0)
+        m = u(torch.cat([y.mean((2, 3)), t.mean((2, 3))[:, :4]], 1), 0.05, 0)
+        return u(F.hardtanh(F.linear(m, c("l", 0), self.bl), -1, 4), 0.04, 1), t
+
+
+class Dynamic(nn.Module):
+    """Products whose activations are quantized on the way, with 8-bit and 4-bit weights, one of them with blocks; weights alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("w", torch.randint(-127, 128, (24, 64), dtype=torch.int8))
+        self.register_buffer("w4", torch.randint(-8, 8, (24, 64), dtype=torch.int8))
+        self.register_buffer("s", torch.rand(24) * 0.01 + 0.002)
+        self.register_buffer("g", (torch.rand(24, 2) * 0.1 + 0.02).bfloat16().float())
+        self.register_buffer("k", torch.randint(-127, 128, (4, 3, 3, 3), dtype=torch.int8))
+        self.register_buffer("z", torch.zeros(24, dtype=torch.int64))
+        self.b = nn.Parameter(torch.randn(24))
+
+    def forward(self, x, image):
+        def token(v):
+            s, z = Q.choose_qparams_per_token_asymmetric(v, torch.int8)
+            return Q.dequantize_per_token(Q.quantize_per_token(v, s, z, -128, 127, torch.int8), s, z, -128, 127, torch.int8, torch.float32)
+
+        def whole(v):
+            s, z = Q.choose_qparams.tensor(v, -128, 127, 1e-5, torch.int8)
+            return Q.dequantize_per_tensor.tensor(Q.quantize_per_tensor.tensor(v, s, z, -128, 127, torch.int8), s, z, -128, 127, torch.int8)
+
+        w = Q.dequantize_per_channel(self.w, self.s, self.z, 0, -127, 127, torch.int8)
+        four = Q.dequantize_per_channel(self.w4, self.s * 10, self.z, 0, -8, 7, torch.int8)
+        blocks = Q.dequantize_per_channel_group(self.w4, self.g, None, -8, 7, torch.int8, 32, torch.float32)
+        k = Q.dequantize_per_channel(self.k, self.s[:4], self.z[:4], 0, -127, 127, torch.int8)
+        y = F.relu(F.linear(token(x), w, self.b)), F.linear(token(x), four), F.linear(token(x), blocks, self.b)
+        return *y, F.linear(x * 0.5, w, self.b), F.conv2d(whole(image), k, None, 1, 1)
+
+
 torch.manual_seed(0)
 mobile = Mobile()
 for m in mobile.modules():
@@ -198,4 +257,8 @@ make("rounds", Rounds(), torch.randn(5, 4), core=True, more=[(torch.randn(5, 4),
 make("wrapped", Wrapped(), torch.randn(2, 3), more=[(torch.randn(2, 3),)])
 rows = lambda *ns: [(torch.randn(n, 3),) for n in ns]
 make("choose", Choose(), *rows(4)[0], dynamic=({0: torch.export.Dim("n", min=1, max=7)},), more=rows(7, 2, 5))
+make("static_int8", Static(), torch.randn(1, 3, 12, 10))
+make("dynamic_int8", Dynamic(), torch.randn(3, 64), torch.randn(1, 3, 6, 5))
+for name, step in (("static_int8", 0.12), ("dynamic_int8", 0.05)):  # a step of what is returned; of what is multiplied, by weights of a row
+    (OUT / name / "atol.txt").write_text(f"{step}\n")
 (OUT / "torch.txt").write_text(torch.__version__ + "\n")

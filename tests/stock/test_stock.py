@@ -28,9 +28,11 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for name, program, inputs, expected in cases():
             pte = pathlib.Path(scratch) / "model.pte"
+            atol = program.parent / "atol.txt"  # quantized ones: steps
+            expected = [x for f in expected for x in ("--expect", f)] + (["--atol", atol.read_text().strip()] if atol.exists() else [])
             commands = [[edgewright, "compile", program, "-o", pte, "--target", "stock"],
-                        [stock, pte] + [x for f in inputs for x in ("--inputs", f)] + [x for f in expected for x in ("--expect", f)],
-                        [edgewright, "run", pte] + [x for f in inputs for x in ("--inputs", f)] + [x for f in expected for x in ("--expect", f)]]
+                        [stock, pte] + [x for f in inputs for x in ("--inputs", f)] + expected,
+                        [edgewright, "run", pte] + [x for f in inputs for x in ("--inputs", f)] + expected]
             if not has_stock:
                 del commands[1]
                 skipped += 1
