@@ -1,6 +1,6 @@
 // src/ops/dequantize_per_channel.cc - (input - zero_point) * scale with one of each per index of one dim; no zero points are
-// zeros. Depends on ops/quantization.h.
-#include "ops/quantization.h"
+// zeros. Depends on ops/plain_blocks.h.
+#include "ops/plain_blocks.h"
 
 namespace edgewright::ops {
 namespace {
@@ -22,14 +22,19 @@ Dequantizing resolve(const Call& c) {
   return d;
 }
 
+Result<std::vector<ir::Value*>> plain(const ir::Node& n, Builder& b) {
+  return plain_dequantizing(n, b, channel_block(Call::of(n)), {});
+}
+
 }  // namespace
 
 std::vector<OpDef> define_dequantize_per_channel() {
-  return {
+  return {with_decompose(
       dequantizing_op("quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? "
                       "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
                       "out_dtype=None) -> Tensor",
-                      infer_types, resolve, "quantized_decomposed::dequantize_per_channel.out")};
+                      infer_types, resolve, "quantized_decomposed::dequantize_per_channel.out"),
+      plain)};
 }
 
 }  // namespace edgewright::ops

@@ -1,8 +1,9 @@
 // src/ops/quantize_affine.cc - torchao's quantization by blocks: a scale and zero point for every block of block_size[d] elements
 // along each dim d, stored in row-major order of the blocks. quantize_affine, dequantize_affine, choose_qparams_affine.
-// Depends on ops/choosing.h.
+// Depends on ops/choosing.h, ops/plain_blocks.h.
 #include "ops/choosing.h"
 #include "ops/dense.h"
+#include "ops/plain_blocks.h"
 
 namespace edgewright::ops {
 namespace {
@@ -170,88 +171,19 @@ Choosing choose(const Call& c) {
 
 // ---- in plain ops: what is left of these once XNNPACK has taken what it can ----
 
-// The input with its blocked dims split in two, and scales shaped to broadcast against it; null where sizes must be known for that
-// and are not.
-class Plain {
- public:
-  Plain(const ir::Node& n, Builder& b, std::vector<int64_t> block, bool reduces_all = false)
-      : n_(n), b_(b), block_(std::move(block)) {
-    const Shape& s = n.arg("input").value()->tensor()->shape;
-    for (size_t d = 0; d < s.size(); ++d) {
-      const bool whole = s[d] == Dim(block_[d]);
-      if (whole || block_[d] == 1) {
-        if (whole && (block_[d] != 1 || reduces_all)) reduced_.push_back(static_cast<int64_t>(split_.size()));
-        split_.push_back(s[d].maybe().value_or(-1));
-      } else {
-        splits_ = true;
-        split_.push_back(s[d].maybe().value_or(0) / block_[d]);
-        reduced_.push_back(static_cast<int64_t>(split_.size()));
-        split_.push_back(block_[d]);
-      }
-      is_static_ = is_static_ && s[d].is_constant();
-    }
-  }
-  bool ok() const { return is_static_ || !splits_; }
-  ir::Value* input() {
-    ir::Value* x = n_.arg("input").value();
-    return splits_ ? b_("aten.view", {x, ir::Arg::ints(split_)}) : x;
-  }
-  ir::Value* shaped(ir::Value* v) {
-    if (is_static_) {
-      std::vector<int64_t> shape = split_;
-      for (int64_t d : reduced_) shape[static_cast<size_t>(d)] = 1;
-      return v->tensor()->shape == Shape(shape.begin(), shape.end()) ? v : b_("aten.view", {v, ir::Arg::ints(shape)});
-    }
-    if (v->tensor()->rank() == split_.size()) return v;
-    for (int64_t d : reduced_) v = v ? b_("aten.unsqueeze", {v, d}) : v;
-    return v;
-  }
-  ir::Value* whole(ir::Value* v) {
-    if (!splits_) return v;
-    return b_("aten.view", {v, ir::Arg::ints(ir::static_sizes(n_.arg("input").value()->tensor()->shape))});
-  }
-  ir::Value* cast(ir::Value* v, DType t) { return !v || v->tensor()->dtype == t ? v : b_("aten._to_copy", {v, t}); }
-  const std::vector<int64_t>& reduced() const { return reduced_; }
-  bool splits() const { return splits_; }
-
- private:
-  const ir::Node& n_;
-  Builder& b_;
-  std::vector<int64_t> block_, split_, reduced_;
-  bool splits_ = false, is_static_ = true;
-};
-bool fits_unsqueezed(const Plain& p, const ir::Value* v, const ir::Node& n) {
-  const size_t rank = n.arg("input").value()->tensor()->rank();
-  return ir::is_static(n.arg("input").value()->tensor()->shape) || v->tensor()->rank() == rank ||
-         v->tensor()->rank() + p.reduced().size() == rank;
-}
-
 Result<std::vector<ir::Value*>> plain_quantize(const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
-  Plain p(n, b, block_sizes(c));
-  ir::Value *scale = n.arg("scale").value(), *zero = n.arg("zero_point").value();
-  if (!p.ok() || !fits_unsqueezed(p, scale, n) || !fits_unsqueezed(p, zero, n)) return std::vector<ir::Value*>{};
-  const DType t = n.result()->tensor()->dtype;
-  const auto [lo, hi] = bounds(c, t);
-  ir::Value* x = b("aten.mul.Tensor", {p.input(), b("aten.reciprocal", {p.shaped(scale)})});
-  x = b("aten.add.Tensor", {b("aten.round", {x}), p.shaped(zero)});
-  return b.done({p.whole(p.cast(b("aten.clamp", {x, lo, hi}), t))});
+  const auto [lo, hi] = bounds(c, n.result()->tensor()->dtype);
+  return plain_quantizing(n, b, block_sizes(c), {.scale = "scale", .zero_point = "zero_point", .lo = lo, .hi = hi});
 }
 Result<std::vector<ir::Value*>> plain_dequantize(const ir::Node& n, Builder& b) {
-  const Call c = Call::of(n);
-  Plain p(n, b, block_sizes(c));
-  ir::Value *scale = n.arg("scale").value(), *zero = n.arg("zero_point").value();
-  if (!p.ok() || !fits_unsqueezed(p, scale, n) || (zero && !fits_unsqueezed(p, zero, n)))
-    return std::vector<ir::Value*>{};
-  const DType t = n.result()->tensor()->dtype;
-  ir::Value* x = p.cast(p.input(), t);
-  if (zero) x = b("aten.sub.Tensor", {x, p.cast(p.shaped(zero), t)});
-  return b.done({p.whole(p.cast(b("aten.mul.Tensor", {x, p.shaped(scale)}), t))});
+  return plain_dequantizing(n, b, block_sizes(Call::of(n)),
+                            {.scale = "scale", .zero_point = "zero_point", .in_result = true});
 }
 Result<std::vector<ir::Value*>> plain_choose(const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);
   const std::vector<int64_t> given = block_sizes(c);
-  Plain p(n, b, chosen_blocks(c), std::all_of(given.begin(), given.end(), [](int64_t k) { return k == 1; }));
+  PlainBlocks p(n, b, chosen_blocks(c), std::all_of(given.begin(), given.end(), [](int64_t k) { return k == 1; }));
   const bool keepdim = c.flag("keepdim");
   if (c.failed() || !p.ok() || (keepdim && !ir::is_static(n.result()->tensor()->shape)))
     return std::vector<ir::Value*>{};

@@ -1,6 +1,6 @@
 // src/ops/quantize_per_channel.cc - floats to ints with a scale and zero point for each index of one dim. Depends on
-// ops/quantization.h.
-#include "ops/quantization.h"
+// ops/plain_blocks.h.
+#include "ops/plain_blocks.h"
 
 namespace edgewright::ops {
 namespace {
@@ -23,13 +23,20 @@ Quantizing resolve(const Call& c) {
   return q;
 }
 
+Result<std::vector<ir::Value*>> plain(const ir::Node& n, Builder& b) {
+  const Call c = Call::of(n);
+  return plain_quantizing(n, b, channel_block(c),
+                          {.lo = c.f("quant_min"), .hi = c.f("quant_max"), .converts_input = true});
+}
+
 }  // namespace
 
 std::vector<OpDef> define_quantize_per_channel() {
-  return {
+  return {with_decompose(
       quantizing_op("quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, "
                     "int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
-                    infer_types, resolve, "quantized_decomposed::quantize_per_channel.out")};
+                    infer_types, resolve, "quantized_decomposed::quantize_per_channel.out"),
+      plain)};
 }
 
 }  // namespace edgewright::ops

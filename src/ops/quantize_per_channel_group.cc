@@ -1,7 +1,7 @@
 // src/ops/quantize_per_channel_group.cc - the rows of a matrix in groups of equal size, each with a scale and zero point of its
-// own; and back. The zero point is added before rounding. PyTorch refuses NaN; here it is cast. Depends on ops/quantization.h.
+// own; and back. The zero point is added before rounding. PyTorch refuses NaN; here it is cast. Depends on ops/plain_blocks.h.
 #include "ops/dense.h"
-#include "ops/quantization.h"
+#include "ops/plain_blocks.h"
 
 namespace edgewright::ops {
 namespace {
@@ -70,16 +70,29 @@ Dequantizing dequantize(const Call& c) {
   return d;
 }
 
+Result<std::vector<ir::Value*>> plain_quantize(const ir::Node& n, Builder& b) {
+  const Call c = Call::of(n);
+  return plain_quantizing(n, b, {1, group_size(c)},
+                          {.lo = c.f("quant_min"), .hi = c.f("quant_max"), .adds_before_rounding = true});
+}
+Result<std::vector<ir::Value*>> plain_dequantize(const ir::Node& n, Builder& b) {
+  return plain_dequantizing(n, b, {1, group_size(Call::of(n))}, {});
+}
+
 }  // namespace
 
 std::vector<OpDef> define_quantize_per_channel_group() {
-  return {quantizing_op("quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor "
-                        "zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor",
-                        infer_quantize, quantize, "quantized_decomposed::quantize_per_channel_group.out"),
-          dequantizing_op("quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? "
-                          "zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType "
-                          "output_dtype) -> Tensor",
-                          infer_dequantize, dequantize, "quantized_decomposed::dequantize_per_channel_group.out")};
+  return {with_decompose(
+              quantizing_op("quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor "
+                            "zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor",
+                            infer_quantize, quantize, "quantized_decomposed::quantize_per_channel_group.out"),
+              plain_quantize),
+          with_decompose(
+              dequantizing_op("quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? "
+                              "zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType "
+                              "output_dtype) -> Tensor",
+                              infer_dequantize, dequantize, "quantized_decomposed::dequantize_per_channel_group.out"),
+              plain_dequantize)};
 }
 
 }  // namespace edgewright::ops

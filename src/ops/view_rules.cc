@@ -36,7 +36,7 @@ std::optional<std::vector<int64_t>> reshape_strides(std::span<const int64_t> siz
       step = out[d] = runs[at].stride;
       left = runs[at].size;
     }
-    if (left % new_sizes[d] != 0) return std::nullopt;
+    if (new_sizes[d] == 0 || left % new_sizes[d] != 0) return std::nullopt;
     left /= new_sizes[d];
     step *= new_sizes[d];
   }

@@ -19,6 +19,9 @@ Match expand(Node& n, Rewriter& rw) {
   if (!d || !d->decompose) return no_match();
   if (n.name().starts_with("torchao.")) return no_match();  // expand-affine's, once XNNPACK has taken its part
   if (d->lower && ops::xnn_takes(n)) return no_match();
+  // Patterns know quantization by these; expand-affine comes after them.
+  if (!d->stock.empty() && (n.name().starts_with("quantized_decomposed.") || n.name().starts_with("torchao.")))
+    return no_match();
   // The host could run it: only XNNPACK is better.
   const bool optional = !d->stock.empty() && !d->lower && !(d->stock_limit && !d->stock_limit(n).empty());
   if (optional && has_own_form(n)) return no_match();

@@ -16,6 +16,7 @@ def _(v):
     for name in ("aten.view", "aten.view_copy", "aten._unsafe_view"):
         v.case(name, draw(2, 6), [3, 4])
         v.case(name, draw(2, 6), [-1])
+        v.rejects(name, draw(3), [3, 0])  # no elements for three
         v.case(name, draw(2, 6), [2, -1, 3])
         v.case(name, draw(1), [])
         v.case(name, draw(), [1, 1])
