@@ -198,7 +198,7 @@ class Static(nn.Module):
         t = u(F.conv_transpose2d(y, c("t", 1), None, 2), 0.12, 0)
         t = u(F.pad(torch.cat([t, t], 1), (1, 0, 0, 1)), 0.12, 0)
         m = u(torch.cat([y.mean((2, 3)), t.mean((2, 3))[:, :4]], 1), 0.05, 0)
-        return u(F.hardtanh(F.linear(m, c("l", 0), self.bl), -1, 4), 0.04, 1), t
+        return u(F.hardtanh(F.linear(m, c("l", 0), self.bl), -1, 4), 0.04, 1), t, u(F.relu(e.mean((2, 3))), 0.05, 0), F.relu(x.mean((2, 3)))
 
 
 class Dynamic(nn.Module):

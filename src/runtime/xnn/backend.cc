@@ -279,7 +279,20 @@ class Definer {
       case NodeKind::kGlobalAvgPooling2d: {
         const bool keep = g_.values[shapes_.index_of(n.outputs[0])].dims.size() == 4;
         const size_t axes[] = {1, 2};
-        return xnn_define_static_reduce(s_, xnn_reduce_mean, 2, axes, in(0), out, keep ? XNN_FLAG_KEEP_DIMS : 0);
+        const uint32_t flags = keep ? XNN_FLAG_KEEP_DIMS : 0;
+        if (!n.output_min_max) return xnn_define_static_reduce(s_, xnn_reduce_mean, 2, axes, in(0), out, flags);
+        // A reduction has no bounds of its own.
+        xnn::Value free = g_.values[shapes_.index_of(n.outputs[0])];
+        free.external_id = XNN_INVALID_VALUE_ID;
+        free.flags = 0;
+        uint32_t mean = XNN_INVALID_VALUE_ID;
+        if (const auto s = define(free, mean); s != xnn_status_success) return s;
+        if (const auto s = xnn_define_static_reduce(s_, xnn_reduce_mean, 2, axes, in(0), mean, flags);
+            s != xnn_status_success)
+          return s;
+        p.clamp.min = min_;
+        p.clamp.max = max_;
+        return xnn_define_unary(s_, xnn_unary_clamp, &p, mean, out, 0);
       }
       case NodeKind::kStaticTranspose: return xnn_define_static_transpose(s_, n.dims.size(), dims, in(0), out, n.flags);
       case NodeKind::kStaticReshape: return xnn_define_static_reshape(s_, n.dims.size(), dims, in(0), out, n.flags);
