@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "session/json.h"
+#include "session/ops_table.h"
 
 namespace edgewright::cli {
 namespace {
@@ -205,6 +206,8 @@ int main_(int argc, char** argv) {
   c->add_option("--disable", explain_args.disable, "switch a pass off")->type_name("PASS")->expected(1)->take_all();
   c->add_flag("--json", explain_args.json, "print one JSON object, with one entry per node of the lowered graph");
 
+  app.add_subcommand("ops", "the ops that are known, and what runs each, as a table");
+
   const bool json = std::any_of(argv + 1, argv + argc, [](const char* s) { return std::string_view(s) == "--json"; });
   try {
     app.parse(argc, argv);
@@ -227,6 +230,7 @@ int main_(int argc, char** argv) {
   if (app.got_subcommand("bench")) status = bench(bench_args);
   if (app.got_subcommand("opt")) status = opt(opt_args);
   if (app.got_subcommand("explain")) status = explain(explain_args);
+  if (app.got_subcommand("ops")) say("{}", session::ops_table());
   if (std::fflush(stdout) != 0 && status) {
     Error error;
     error.code = Code::kUsage;

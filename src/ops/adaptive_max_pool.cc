@@ -4,34 +4,6 @@
 namespace edgewright::ops {
 namespace {
 
-// Each axis in turn, the last first, as slices with their largest; positions are carried along.
-Result<std::vector<ir::Value*>> by_slices(Builder& b, ir::Value* x, const std::vector<int64_t>& out) {
-  const Shape in = x->tensor()->shape;
-  const size_t first = in.size() - out.size();
-  ir::Value* at = nullptr;
-  int64_t below = 1;  // elements per step of this axis
-  for (size_t d = out.size(); d-- > 0;) {
-    const int64_t dim = static_cast<int64_t>(first + d), n = in[first + d].value();
-    std::vector<ir::Value*> values, positions;
-    for (int64_t o = 0; o < out[d]; ++o) {
-      const int64_t begin = o * n / out[d], end = ((o + 1) * n + out[d] - 1) / out[d];
-      const auto best = b.multi("aten.max.dim", {b("aten.slice.Tensor", {x, dim, begin, end, 1}), dim, true});
-      if (b.failed()) return b.done({});
-      ir::Value* p = b("aten.add.Scalar", {best[1], begin});
-      if (below != 1) p = b("aten.mul.Scalar", {p, below});
-      if (at)
-        p = b("aten.add.Tensor",
-              {p, b("aten.gather", {b("aten.slice.Tensor", {at, dim, begin, end, 1}), dim, best[1]})});
-      values.push_back(best[0]);
-      positions.push_back(p);
-    }
-    x = values.size() == 1 ? values[0] : b("aten.cat", {ir::Arg::values(values), dim});
-    at = positions.size() == 1 ? positions[0] : b("aten.cat", {ir::Arg::values(positions), dim});
-    below *= n;
-  }
-  return b.done({x, at});
-}
-
 Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, size_t spatial) {
   const Call c = Call::of(n);
   const std::vector<int64_t> out = spatial_ints(c, "output_size", spatial);
@@ -48,13 +20,13 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b, size_t 
   if (k && spatial < 3)
     return b.done(
         b.multi(fmt::format("aten.max_pool{}d_with_indices", spatial), {x, ir::Arg::ints(*k), ir::Arg::ints(*k)}));
-  int64_t windows = 0;
-  for (size_t d = 0; d < spatial; ++d) {
-    if (!s[s.size() - spatial + d].is_constant() || out[d] < 1) return std::vector<ir::Value*>{};
-    windows += out[d];
+  if (spatial == 1) {
+    auto both = b.multi("aten.adaptive_max_pool2d", {b("aten.unsqueeze", {x, -2}), ir::Arg::ints({1, out[0]})});
+    for (ir::Value*& v : both) v = b("aten.squeeze.dim", {v, -2});
+    return b.done(both);
   }
-  if (windows > 64) return std::vector<ir::Value*>{};
-  return by_slices(b, x, out);
+  // Windows of several sizes stay: an argmax of each would name the first NaN of a window, where this op names the last.
+  return std::vector<ir::Value*>{};
 }
 
 OpDef definition(size_t spatial) {
@@ -77,6 +49,10 @@ OpDef definition(size_t spatial) {
   };
   d.decompose = [=](const ir::Node& n, Builder& b) { return decompose(n, b, spatial); };
   d.agreement = Agreement::kEqual;
+  if (spatial > 1) {
+    d.stock = fmt::format("aten::adaptive_max_pool{}d.out", spatial);
+    d.stock_limit = [](const ir::Node&) { return std::string("the stock runtime has no kernel for it"); };
+  }
   return d;
 }
 

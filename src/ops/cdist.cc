@@ -75,11 +75,51 @@ OpDef definition(std::string schema) {
   return d;
 }
 
+// pdist: the distances of all pairs of rows i < j, row by row.
+Result<Types> rule_pairs(const Call& c) {
+  const TensorType& x = c.tensor("self");
+  if (x.rank() != 2) c.error("[pdist.1] self needs two dims");
+  if (!is_float(x.dtype)) c.error("[pdist.2] self must be a float tensor");
+  if (!(c.f("p") >= 0)) c.error("[pdist.3] p must not be negative");
+  if (c.failed()) return Types{};
+  return Types{TensorType{x.dtype, {floordiv(x.shape[0] * (x.shape[0] - Dim(1)), Dim(2))}}};
+}
+Result<Point> eval_pairs(const Call& c, size_t) {
+  const double p = c.f("p");
+  const std::vector<int64_t> s = ir::static_sizes(c.type(0).shape);
+  return float_point([=](const auto& in, Index at) {
+    using R = typename std::decay_t<decltype(in)>::F;
+    int64_t i = 0, rest = at[0];
+    while (rest >= s[0] - 1 - i) rest -= s[0] - 1 - i++;
+    const int64_t j = i + 1 + rest;
+    std::vector<R> d;
+    for (int64_t k = 0; k < s[1]; ++k) {
+      const int64_t x[] = {i, k}, y[] = {j, k};
+      const R a = in.f(0, x);
+      d.push_back(a - in.f(0, y));
+    }
+    return p_norm(std::span<const R>(d), p);
+  });
+}
+
 }  // namespace
 
 std::vector<OpDef> define_cdist() {
   OpDef forward = definition("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor");
   forward.stock = "aten::_cdist_forward.out";
-  return {definition("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"), forward};
+  OpDef pairs;
+  pairs.schema_text = "aten::_pdist_forward(Tensor self, float p=2) -> Tensor";
+  pairs.infer = rule_pairs;
+  pairs.eval = eval_pairs;
+  pairs.stock = "aten::_pdist_forward.out";
+  pairs.agreement = Agreement::kReassociated;
+  OpDef pdist = pairs;
+  pdist.schema_text = "aten::pdist(Tensor self, float p=2) -> Tensor";
+  pdist.stock = {};
+  pdist.decompose = [](const ir::Node& n, Builder& b) {
+    return b.done({b("aten._pdist_forward", {n.arg("self"), n.arg("p")})});
+  };
+  return {pairs, pdist, definition("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"),
+          forward};
 }
 }  // namespace edgewright::ops

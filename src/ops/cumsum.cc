@@ -155,11 +155,14 @@ std::vector<OpDef> define_cumsum() {
   product.schema_text = "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
   product.eval = eval<true>;
   product.whole = whole<true>;
+  product.stock = "aten::cumprod.out";
   most.schema_text = "aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)";
   least.schema_text = "aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)";
   most.infer = least.infer = infer_extreme;
   most.whole = whole_extreme<true>;
   least.whole = whole_extreme<false>;
+  most.stock = "aten::cummax.out";
+  least.stock = "aten::cummin.out";
   return {sum, product, most, least};
 }
 

@@ -5,7 +5,8 @@ namespace edgewright::ops {
 
 std::vector<OpDef> define_lgamma() {
   return {unary_float("aten::lgamma(Tensor self) -> Tensor",
-                      floats<1>([](auto x) { return num::other(x, [](double t) { return std::lgamma(t); }); }))};
+                      floats<1>([](auto x) { return num::other(x, [](double t) { return std::lgamma(t); }); }),
+                      "aten::lgamma.out")};
 }
 
 }  // namespace edgewright::ops

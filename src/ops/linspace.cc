@@ -1,4 +1,4 @@
-// src/ops/linspace.cc - steps numbers from start to end, evenly. Depends on ops/families.h.
+// src/ops/linspace.cc - steps numbers from start to end, evenly; logspace: powers of a base with such exponents. Depends on ops/families.h.
 #include "ops/families.h"
 
 namespace edgewright::ops {
@@ -29,7 +29,23 @@ std::vector<OpDef> define_linspace() {
       return float_point([at](const auto& in, Index i) { return typename std::decay_t<decltype(in)>::F(at(i)); });
     return int_point([at](const In&, Index i) { return float_to_int(at(i)); });
   };
-  return {std::move(d)};
+  OpDef log = d;
+  log.schema_text =
+      "aten::logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? "
+      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+  log.eval = [](const Call& c, size_t) -> Result<Point> {
+    const int64_t n = c.i("steps");
+    const double start = c.f("start"), end = c.f("end"), base = c.f("base"),
+                 step = n > 1 ? (end - start) / static_cast<double>(n - 1) : 0;
+    const auto at = [=](Index i) {
+      return std::pow(base, i[0] < n / 2 || n == 1 ? start + step * static_cast<double>(i[0])
+                                                   : end - step * static_cast<double>(n - 1 - i[0]));
+    };
+    if (is_float(c.dtype("dtype").value_or(kDefaultFloat)))
+      return float_point([at](const auto& in, Index i) { return typename std::decay_t<decltype(in)>::F(at(i)); });
+    return int_point([at](const In&, Index i) { return float_to_int(at(i)); });
+  };
+  return {std::move(d), std::move(log)};
 }
 
 }  // namespace edgewright::ops

@@ -64,6 +64,7 @@ std::vector<OpDef> define_max_pool() {
   two.decompose = [](const ir::Node& n, Builder& b) -> Values {
     return b.done({b("aten.max_pool2d_with_indices", n.args())});
   };
+  three_indices.stock = "aten::max_pool3d_with_indices.out";
   two_indices.stock = "aten::max_pool2d_with_indices.out";
   // Height and width first, then depth: a maximum does not mind.
   three.decompose = [](const ir::Node& n, Builder& b) -> Values {

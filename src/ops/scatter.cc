@@ -32,15 +32,18 @@ Result<std::vector<ir::Value*>> as_add(const ir::Node& n, Builder& b) {
 }  // namespace
 
 std::vector<OpDef> define_scatter() {
-  OpDef reduce =
-      scattering("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-                 [](const Call& c) { return Scatter{.combine = old_name(c)}; });
+  OpDef reduce = scattering(
+      "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+      [](const Call& c) { return Scatter{.combine = old_name(c)}; }, "aten::scatter.reduce_out");
   reduce.decompose = as_add;
   OpDef two = scattering(
       "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
       "-> Tensor",
-      [](const Call& c) { return Scatter{.combine = new_name(c), .include_self = c.flag("include_self")}; });
+      [](const Call& c) { return Scatter{.combine = new_name(c), .include_self = c.flag("include_self")}; },
+      "aten::scatter_reduce.two_out");
   two.decompose = as_add;
+  reduce.stock_limit =
+      two.stock_limit = [](const ir::Node&) { return std::string("the stock runtime has no kernel for it"); };
   return {scattering(
               "aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
               [](const Call&) { return Scatter{}; }, "aten::scatter.src_out"),
@@ -50,7 +53,8 @@ std::vector<OpDef> define_scatter() {
           reduce,
           scattering(
               "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-              [](const Call& c) { return Scatter{.combine = old_name(c), .source = "value"}; }),
+              [](const Call& c) { return Scatter{.combine = old_name(c), .source = "value"}; },
+              "aten::scatter.value_reduce_out"),
           scattering(
               "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
               [](const Call&) { return Scatter{.combine = Combine::kSum}; }, "aten::scatter_add.out"),

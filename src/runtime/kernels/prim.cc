@@ -135,6 +135,25 @@ Result<void> neg(Call& c) {
   return {};
 }
 
+// sym_int(float), sym_ite(condition, a, b), sym_not(bool)
+Result<void> sym_ite(Call& c) {
+  const bool yes = c.boolean(0);
+  const EValue &a = c.scalar(1), &b = c.scalar(2);
+  EValue& out = c.slot(3);
+  EW_TRY(c.ok());
+  const EValue v = yes ? a : b;
+  out.tag = v.tag;
+  out.i = v.i;
+  return {};
+}
+Result<void> sym_not(Call& c) {
+  const bool a = c.boolean(0);
+  EValue& out = c.slot(1);
+  EW_TRY(c.ok());
+  give(out, !a);
+  return {};
+}
+
 // et_view(self, size, out): the output becomes a view of the input's memory.
 Result<void> et_view(Call& c) {
   const Tensor& x = c.in(0);
@@ -212,18 +231,23 @@ constexpr Kernel kTable[] = {
     {"executorch_prim::et_copy_index.tensor", copy_index},
     {"executorch_prim::et_view.default", et_view},
     {"executorch_prim::floordiv.Scalar", floordiv},
+    {"executorch_prim::floordiv.int", floordiv},
     {"executorch_prim::ge.Scalar", compare<[](auto a, auto b) { return (a >= b); }>},
     {"executorch_prim::gt.Scalar", compare<[](auto a, auto b) { return (a > b); }>},
     {"executorch_prim::le.Scalar", compare<[](auto a, auto b) { return a <= b; }>},
     {"executorch_prim::lt.Scalar", compare<[](auto a, auto b) { return a < b; }>},
     {"executorch_prim::mod.Scalar", mod},
+    {"executorch_prim::mod.int", mod},
     {"executorch_prim::mul.Scalar", arithmetic<kMul>},
     {"executorch_prim::neg.Scalar", neg},
     {"executorch_prim::round.Scalar", to_int<[](double v) { return std::nearbyint(v); }>},
     {"executorch_prim::sub.Scalar", arithmetic<kSub>},
     {"executorch_prim::sym_float.Scalar", sym_float},
+    {"executorch_prim::sym_int.Scalar", to_int<[](double v) { return std::trunc(v); }>},
+    {"executorch_prim::sym_ite.Scalar", sym_ite},
     {"executorch_prim::sym_max.Scalar", arithmetic<[](auto a, auto b) { return (a > b) ? a : b; }>},
     {"executorch_prim::sym_min.Scalar", arithmetic<[](auto a, auto b) { return a < b ? a : b; }>},
+    {"executorch_prim::sym_not.Scalar", sym_not},
     {"executorch_prim::truediv.Scalar", truediv},
     {"executorch_prim::trunc.Scalar", to_int<[](double v) { return std::trunc(v); }>},
 };

@@ -3,9 +3,9 @@
 namespace edgewright::runtime {
 
 std::span<const std::span<const Kernel>> kernel_tables() {
-  static const std::span<const Kernel> kAll[] = {kConvKernels,  kCopyKernels,     kCreateKernels, kElementwiseKernels,
-                                                 kIndexKernels, kLinearKernels,   kNormKernels,   kPoolKernels,
-                                                 kPrimKernels,  kQuantizeKernels, kReduceKernels};
+  static const std::span<const Kernel> kAll[] = {kConvKernels,  kCopyKernels,  kCreateKernels,   kElementwiseKernels,
+                                                 kExtraKernels, kIndexKernels, kLinearKernels,   kNormKernels,
+                                                 kPoolKernels,  kPrimKernels,  kQuantizeKernels, kReduceKernels};
   return kAll;
 }
 

@@ -7,8 +7,8 @@
 
 namespace edgewright::runtime {
 
-extern const std::span<const Kernel> kConvKernels, kCopyKernels, kCreateKernels, kElementwiseKernels, kIndexKernels,
-    kLinearKernels, kNormKernels, kPoolKernels, kPrimKernels, kQuantizeKernels, kReduceKernels;
+extern const std::span<const Kernel> kConvKernels, kCopyKernels, kCreateKernels, kElementwiseKernels, kExtraKernels,
+    kIndexKernels, kLinearKernels, kNormKernels, kPoolKernels, kPrimKernels, kQuantizeKernels, kReduceKernels;
 
 // For a static_assert behind each table.
 constexpr bool sorted_by_name(std::span<const Kernel> t) {
