@@ -104,10 +104,10 @@ std::vector<OpDef> define_choose_qparams() {
                       infer_tensor, asymmetric, "quantized_decomposed::choose_qparams.Tensor_out"),
           choosing_op("quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int "
                       "quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)",
-                      infer_tensor, symmetric),
+                      infer_tensor, symmetric, "quantized_decomposed::choose_qparams_symmetric.Tensor_out"),
           choosing_op("quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, "
                       "Tensor)",
-                      infer_symmetric_rows, symmetric_rows),
+                      infer_symmetric_rows, symmetric_rows, "quantized_decomposed::choose_qparams_per_token.out"),
           choosing_op("quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> "
                       "(Tensor, Tensor)",
                       infer_rows, asymmetric_rows, "quantized_decomposed::choose_qparams_per_token_asymmetric.out"),

@@ -24,6 +24,15 @@ Dequantizing resolve(const Call& c) {
           .out = out};
 }
 
+// Bounds that are tensors mean no more than ints do.
+Result<std::vector<ir::Value*>> without_bounds(const ir::Node& n, Builder& b) {
+  const auto range = quantized_range(n.arg("input").value()->tensor()->dtype);
+  if (!range) return std::vector<ir::Value*>{};
+  return b.done({b("quantized_decomposed.dequantize_per_tensor.tensor",
+                   {n.arg("input"), n.arg("scale"), n.arg("zero_point"), range->first, range->second, n.arg("dtype"),
+                    n.arg("out_dtype")})});
+}
+
 }  // namespace
 
 std::vector<OpDef> define_dequantize_per_tensor() {
@@ -36,10 +45,12 @@ std::vector<OpDef> define_dequantize_per_tensor() {
                           "zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) "
                           "-> Tensor",
                           infer_types, resolve, "quantized_decomposed::dequantize_per_tensor.Tensor_out"),
-          dequantizing_op("quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor "
-                          "zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? "
-                          "out_dtype=None) -> Tensor",
-                          infer_types, resolve)};
+          with_decompose(
+              dequantizing_op("quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor "
+                              "zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? "
+                              "out_dtype=None) -> Tensor",
+                              infer_types, resolve),
+              without_bounds)};
 }
 
 }  // namespace edgewright::ops

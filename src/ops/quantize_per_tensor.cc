@@ -25,6 +25,15 @@ Quantizing resolve(const Call& c) {
           .out = c.dtype("dtype").value_or(DType::i8)};
 }
 
+// Bounds that are tensors become ints.
+Result<std::vector<ir::Value*>> with_int_bounds(const ir::Node& n, Builder& b) {
+  const auto lo = constant_number(n, "quant_min"), hi = constant_number(n, "quant_max");
+  if (!lo || !hi) return std::vector<ir::Value*>{};
+  return b.done({b("quantized_decomposed.quantize_per_tensor.tensor",
+                   {n.arg("input"), n.arg("scale"), n.arg("zero_point"), static_cast<int64_t>(*lo),
+                    static_cast<int64_t>(*hi), n.arg("dtype")})});
+}
+
 }  // namespace
 
 std::vector<OpDef> define_quantize_per_tensor() {
@@ -36,9 +45,11 @@ std::vector<OpDef> define_quantize_per_tensor() {
           quantizing_op("quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor "
                         "zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
                         infer_types, resolve, "quantized_decomposed::quantize_per_tensor.Tensor_out"),
-          quantizing_op("quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor "
-                        "zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor",
-                        infer_types, resolve)};
+          with_decompose(
+              quantizing_op("quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor "
+                            "zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor",
+                            infer_types, resolve),
+              with_int_bounds)};
 }
 
 }  // namespace edgewright::ops

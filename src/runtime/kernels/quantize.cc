@@ -320,8 +320,9 @@ Result<Blocks> in_blocks(Call& c, const Tensor& x, std::span<const int64_t> bloc
   return b;
 }
 Result<void> check_count(Call& c, int64_t count, const Param& scale, const Param& zero_point) {
-  if (!scale.tensor || scale.tensor->numel() != count || (zero_point.tensor && zero_point.tensor->numel() != count))
-    return c.fail(Code::kUsage, "there are {} blocks, and not as many scales and zero points", count);
+  const auto fits = [&](const Tensor* t) { return t->numel() == count && t->contiguous(); };
+  if (!scale.tensor || !fits(scale.tensor) || (zero_point.tensor && !fits(zero_point.tensor)))
+    return c.fail(Code::kUsage, "there are {} blocks, and not as many scales and zero points in C order", count);
   return {};
 }
 
@@ -545,6 +546,18 @@ Result<void> choose_by_block(Call& c, const Tensor& x, Tensor& scale, Tensor& ze
   return {};
 }
 
+// Rows as blocks; sizes the results for one scale and zero point each.
+Result<std::array<int64_t, kMaxRank>> row_block(Call& c, const Tensor& x, Tensor& scale, Tensor& zero_point) {
+  if (x.rank == 0) return c.fail(Code::kUsage, "no rows");
+  Shape one = shape_of(x);
+  one[one.rank - 1] = 1;
+  EW_TRY(c.resize(scale, one.span()));
+  EW_TRY(c.resize(zero_point, one.span()));
+  std::array<int64_t, kMaxRank> block;
+  block.fill(1);
+  block[x.rank - 1u] = x.sizes[x.rank - 1u];
+  return block;
+}
 // choose_qparams.tensor(input, quant_min, quant_max, eps, dtype) -> (scale, zero_point)
 Result<void> choose_qparams(Call& c) {
   const Tensor& x = c.in(0);
@@ -562,20 +575,38 @@ Result<void> choose_qparams(Call& c) {
     return {s, std::min(std::max(z, qmin), qmax)};
   });
 }
+// choose_qparams_symmetric.tensor(input, quant_min, quant_max, eps, dtype) -> (scale, zero_point)
+Result<void> choose_qparams_symmetric(Call& c) {
+  const Tensor& x = c.in(0);
+  const double qmin = c.real(1), qmax = c.real(2), eps = static_cast<float>(c.real(3));
+  const double zero = static_cast<DType>(c.integer(4)) == DType::u8 ? 128 : 0;
+  Tensor &scale = c.out(5), &zero_point = c.out(6);
+  EW_TRY(c.ok());
+  if (!(qmin < qmax)) return c.fail(Code::kUsage, "no range of ints");
+  const DType t = x.dtype;
+  return choose_by_block(c, x, scale, zero_point, x.shape(), [=](double lo, double hi) -> Chosen {
+    const double greatest = most(-least(lo, 0), most(hi, 0));
+    return {most(arithmetic(t, greatest / static_cast<double>(static_cast<float>((qmax - qmin) / 2))), eps), zero};
+  });
+}
+// choose_qparams_per_token(input, dtype) -> (scale, zero_point): by rows, symmetric
+Result<void> choose_qparams_per_token_symmetric(Call& c) {
+  const Tensor& x = c.in(0);
+  Tensor &scale = c.out(2), &zero_point = c.out(3);
+  EW_TRY(c.ok());
+  EW_ASSIGN(const auto block, row_block(c, x, scale, zero_point));
+  const DType t = x.dtype == DType::f16 ? DType::f32 : x.dtype;
+  return choose_by_block(c, x, scale, zero_point, {block.data(), x.rank}, [t](double lo, double hi) -> Chosen {
+    return {arithmetic(t, most(most(std::fabs(lo), std::fabs(hi)), cast(t, 1e-5)) / 127), 0};
+  });
+}
 // choose_qparams_per_token_asymmetric(input, dtype) -> (scale, zero_point): by rows, into [-128, 127]; of the two ends of the
 // range the one whose image lies nearer to an end of the ints fixes the zero point
 Result<void> choose_qparams_per_token(Call& c) {
   const Tensor& x = c.in(0);
   Tensor &scale = c.out(2), &zero_point = c.out(3);
   EW_TRY(c.ok());
-  if (x.rank == 0) return c.fail(Code::kUsage, "no rows");
-  Shape one = shape_of(x);
-  one[one.rank - 1] = 1;
-  EW_TRY(c.resize(scale, one.span()));
-  EW_TRY(c.resize(zero_point, one.span()));
-  std::array<int64_t, kMaxRank> block;
-  block.fill(1);
-  block[x.rank - 1u] = x.sizes[x.rank - 1u];
+  EW_ASSIGN(const auto block, row_block(c, x, scale, zero_point));
   const DType t = x.dtype;
   return choose_by_block(c, x, scale, zero_point, {block.data(), x.rank}, [t](double lo, double hi) -> Chosen {
     constexpr double qmin = -128, qmax = 127;
@@ -693,7 +724,9 @@ Result<void> embedding(Call& c) {
 
 constexpr Kernel kTable[] = {
     {"quantized_decomposed::choose_qparams.Tensor_out", choose_qparams},
+    {"quantized_decomposed::choose_qparams_per_token.out", choose_qparams_per_token_symmetric},
     {"quantized_decomposed::choose_qparams_per_token_asymmetric.out", choose_qparams_per_token},
+    {"quantized_decomposed::choose_qparams_symmetric.Tensor_out", choose_qparams_symmetric},
     {"quantized_decomposed::dequantize_per_channel.out", dequantize_per_channel},
     {"quantized_decomposed::dequantize_per_channel_group.out", dequantize_per_channel_group},
     {"quantized_decomposed::dequantize_per_tensor.Tensor_out", dequantize_per_tensor},
