@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "session/quantize.h"
 
 namespace edgewright::cli {
 
@@ -14,6 +15,7 @@ struct CompileArgs {
   std::string output, model, target, dump, verify;
   std::vector<std::string> disable;
   bool json = false;
+  session::QuantizeRequest quantize;
 };
 // run and check; `outputs` is run's alone.
 struct RunArgs {
@@ -24,6 +26,7 @@ struct RunArgs {
   int threads = 1;
   std::optional<double> atol, rtol;
   bool json = false;
+  session::QuantizeRequest quantize;
 };
 struct InspectArgs {
   std::string input, model;
@@ -36,6 +39,7 @@ struct BenchArgs {
   double seconds = 2;
   bool profile = false;
   bool json = false;
+  session::QuantizeRequest quantize;
 };
 struct OptArgs {
   std::string input;
@@ -47,6 +51,7 @@ struct ExplainArgs {
   std::string input, model, method;
   std::vector<std::string> disable;
   bool json = false;
+  session::QuantizeRequest quantize;
 };
 
 // Each does its work and prints; the exit status, or the failure that main() reports.

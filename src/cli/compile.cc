@@ -3,6 +3,7 @@
 #include <map>
 
 #include "cli/commands.h"
+#include "cli/quantized.h"
 #include "cli/terminal.h"
 #include "session/build.h"
 #include "session/json.h"
@@ -144,9 +145,11 @@ Result<int> compile(const CompileArgs& a) {
                                  : driver::Target::kPreferStock;
   o.dump_dir = a.dump;
   CompileReport r;
+  std::vector<session::QuantizedMethod> quantized;
   {
     ProgressLine progress;
     o.progress = [&](const std::string& stage) { progress(stage); };
+    EW_TRY(session::request_quantizing(o, a.quantize, quantized));
     EW_ASSIGN(r, session::compile_files(a.inputs, a.methods, a.output, a.model, o));
   }
   double total = 0;
@@ -166,6 +169,7 @@ Result<int> compile(const CompileArgs& a) {
     write_events(j, r.passes);
     write_faults(j, r);
     write_nodes(j, r);
+    if (!quantized.empty()) write_quantized(j, quantized);
     say("{}", j.close('}').take());
     return r.passes.faults ? exit_status(Code::kInternal) : 0;
   }
@@ -173,6 +177,7 @@ Result<int> compile(const CompileArgs& a) {
       bytes_text(r.file_bytes), bytes_text(r.weight_bytes), bytes_text(r.arena_bytes));
   for (const driver::StageTime& s : r.stages) say("  {:<24} {:>10}\n", s.name, time_text(s.milliseconds));
   say("  {:<24} {:>10}\n", "in all", time_text(total));
+  print_quantized(quantized);
   print_delegation(r, 12);
   if (r.needs_own_runtime.empty()) {
     say("the stock ExecuTorch runtime loads this file\n");
@@ -187,21 +192,25 @@ Result<int> compile(const CompileArgs& a) {
 Result<int> explain(const ExplainArgs& a) {
   driver::CompileOptions o = options_of(a.disable, "");
   CompileReport r;
+  std::vector<session::QuantizedMethod> quantized;
   {
     ProgressLine progress;
     o.progress = [&](const std::string& stage) { progress(stage); };
+    EW_TRY(session::request_quantizing(o, a.quantize, quantized));
     EW_ASSIGN(r, session::explain(a.input, a.model, a.method, o));
   }
   if (a.json) {
     session::JsonWriter j;
     j.open('{').field("delegates", r.delegates).field("delegated_nodes", delegated(r));
     write_nodes(j, r);
+    if (!quantized.empty()) write_quantized(j, quantized);
     write_events(j, r.passes);
     write_faults(j, r);
     write_strings(j, "needs_own_runtime", r.needs_own_runtime);
     say("{}", j.close('}').take());
     return 0;
   }
+  print_quantized(quantized);
   print_delegation(r, r.nodes.size());
   std::vector<std::string> seen;
   for (const passes::Event& e : r.passes.events) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/quantized.h"
 #include "cli/terminal.h"
 #include "session/json.h"
 #include "session/ops_table.h"
@@ -71,6 +72,7 @@ void add_calls(CLI::App* c, RunArgs& a) {
       ->check(CLI::NonNegativeNumber);
   c->add_option("--rtol", a.rtol, "")->check(CLI::NonNegativeNumber);
   c->add_flag("--json", a.json, "print one JSON object");
+  add_quantizing(c, a.quantize);
 }
 
 constexpr const char* kTolerances =
@@ -125,12 +127,15 @@ int main_(int argc, char** argv) {
   c->add_option("--dump", compile_args.dump, "write the graph in text form after each pass into this folder")
       ->type_name("DIR");
   c->add_flag("--json", compile_args.json, "print one JSON object");
+  add_quantizing(c, compile_args.quantize);
   c->footer(
       "Examples:\n"
       "  edgewright compile model.pt2 -o model.pte\n"
       "  edgewright compile model.pt2 -o model.pte --target stock     fail rather than need our runtime\n"
       "  edgewright compile --method prefill=p.pt2 --method decode=d.pt2 -o llm.pte     two methods with one cache\n"
-      "  edgewright compile model.pt2 -o model.pte --dump graphs/     see what each pass did");
+      "  edgewright compile model.pt2 -o model.pte --dump graphs/     see what each pass did\n"
+      "  edgewright compile model.pt2 -o model.pte --quantize dynamic-int8       a quarter of the size\n"
+      "  edgewright compile model.pt2 -o model.pte --quantize static-int8 --calibrate a.safetensors b.safetensors");
 
   RunArgs run_args;
   c = app.add_subcommand("run", "run a .pte, or a .pt2 compiled in memory");
@@ -185,6 +190,7 @@ int main_(int argc, char** argv) {
   c->add_flag("--profile", bench_args.profile,
               "show where the time goes: kernels, and the operators inside of delegates");
   c->add_flag("--json", bench_args.json, "print one JSON object: median_ms, min_ms, p90_ms, load_ms, peak_rss_mb, ...");
+  add_quantizing(c, bench_args.quantize);
 
   OptArgs opt_args;
   c = app.add_subcommand("opt", "run passes over a graph in text form and print it");
@@ -205,6 +211,7 @@ int main_(int argc, char** argv) {
   c->add_option("--model", explain_args.model, "which model of a .pt2 that holds several");
   c->add_option("--disable", explain_args.disable, "switch a pass off")->type_name("PASS")->expected(1)->take_all();
   c->add_flag("--json", explain_args.json, "print one JSON object, with one entry per node of the lowered graph");
+  add_quantizing(c, explain_args.quantize);
 
   app.add_subcommand("ops", "the ops that are known, and what runs each, as a table");
 

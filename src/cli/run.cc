@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/quantized.h"
 #include "cli/terminal.h"
 #include "session/bench.h"
 #include "session/check.h"
@@ -19,10 +20,11 @@ using session::Value;
 constexpr int64_t kShown = 6;       // elements of a tensor that a person is shown
 constexpr int64_t kJsonShown = 64;  // tensors up to this size are in the JSON whole
 
-session::Options options_of(const RunArgs& a) {
+session::Options options_of(const RunArgs& a, const driver::CompileOptions& compile) {
   session::Options o;
   o.threads = a.threads;
   o.model = a.model;
+  o.compile = &compile;
   if (!a.methods.empty()) o.method = a.methods.front();
   return o;
 }
@@ -133,10 +135,13 @@ void report_difference(const std::string& file, const std::string& problem) {
 }  // namespace
 
 Result<int> run(const RunArgs& a) {
+  driver::CompileOptions compile;
+  std::vector<session::QuantizedMethod> quantized;
+  EW_TRY(session::request_quantizing(compile, a.quantize, quantized));
   session::RunResult r;
   {
     ProgressLine progress;
-    EW_ASSIGN(r, session::execute(a.input, options_of(a), files_of(a), {a.atol, a.rtol}, a.outputs,
+    EW_ASSIGN(r, session::execute(a.input, options_of(a, compile), files_of(a), {a.atol, a.rtol}, a.outputs,
                                   [&](const std::string& s) { progress(s); }));
   }
   const bool agree = std::all_of(r.checks.begin(), r.checks.end(), [](const OutputCheck& o) { return o.agree(); });
@@ -176,17 +181,22 @@ Result<int> run(const RunArgs& a) {
 }
 
 Result<int> check(const RunArgs& a) {
+  driver::CompileOptions compile;
+  std::vector<session::QuantizedMethod> quantized;
+  EW_TRY(session::request_quantizing(compile, a.quantize, quantized));
   session::CheckResult r;
   {
     ProgressLine progress;
     session::CallFiles files = files_of(a);
     files.invent = true;
-    EW_ASSIGN(
-        r, session::check(a.input, options_of(a), files, {a.atol, a.rtol}, [&](const std::string& s) { progress(s); }));
+    EW_ASSIGN(r, session::check(a.input, options_of(a, compile), files, {a.atol, a.rtol},
+                                [&](const std::string& s) { progress(s); }));
   }
   if (a.json) {
     session::JsonWriter j;
-    j.open('{').field("agree", r.agree()).field("calls", r.calls).field("invented_inputs", r.invented);
+    j.open('{');
+    if (!quantized.empty()) write_quantized(j, quantized);
+    j.field("agree", r.agree()).field("calls", r.calls).field("invented_inputs", r.invented);
     j.field("compile_ms", r.compile_ms)
         .field("load_ms", r.load_ms)
         .field("interpret_ms", r.interpret_ms)
@@ -209,6 +219,7 @@ Result<int> check(const RunArgs& a) {
     say("{}: {} call{}{}; compiled in {}, loaded in {}, ran in {}, interpreted in {}\n", a.input, r.calls,
         r.calls == 1 ? "" : "s", r.invented ? " with inputs made up (give --inputs for real ones)" : "",
         time_text(r.compile_ms), time_text(r.load_ms), time_text(r.run_ms), time_text(r.interpret_ms));
+    print_quantized(quantized);
     for (const OutputCheck& o : r.outputs) {
       print_measure(o, "compiled / interpreter", o.compiled_interpreter, r.calls > 1);
       print_measure(o, "compiled / expected", o.compiled_expected, r.calls > 1);
@@ -232,7 +243,11 @@ Result<int> check(const RunArgs& a) {
 }
 
 Result<int> bench(const BenchArgs& a) {
+  driver::CompileOptions compile;
+  std::vector<session::QuantizedMethod> quantized;
+  EW_TRY(session::request_quantizing(compile, a.quantize, quantized));
   session::Options o;
+  o.compile = &compile;
   o.threads = a.threads;
   o.model = a.model;
   o.method = a.method;

@@ -185,6 +185,13 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
     EW_TRY(find_shared_state(programs, o, r));
   }
   for (ir::Program& p : programs) {
+    if (o.prepare) {
+      clock.start("prepare");
+      const size_t events = r.passes.events.size();
+      EW_TRY(o.prepare(p, r.passes));
+      report_faults(r, o, events);
+      clock.stop();
+    }
     expose(p, o, r);
     EW_TRY(dump_stage("read", p));
     EW_TRY(obeys_rules(*p.graph));

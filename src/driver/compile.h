@@ -26,6 +26,8 @@ struct CompileOptions {
   // Values (by exporter's node name) that the program shall return as extra outputs, for finding where numbers part.
   std::vector<std::string> expose;
   std::function<void(const std::string& stage)> progress;
+  // Called with each program before its passes; what it makes of it is the program that is compiled (quantizing does so).
+  std::function<Result<void>(ir::Program&, passes::PassLog&)> prepare;
   // Reports of wrong rewrites go to STEM.fault_N.ir; empty: into dump_dir, or nowhere. compile_to_file takes its output's path.
   std::string fault_stem;
   // For tests: passes to run instead of the default pipeline, and such that are not in the table.

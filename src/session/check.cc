@@ -235,7 +235,15 @@ Result<CheckResult> check(const std::string& path, const Options& options, const
   if (program->sample_inputs) samples = to_values(*program->sample_inputs);
   auto calls = gather(s, files, samples);
   if (!calls) return with_note(std::move(calls.error()), path);
-  const driver::CompileOptions compile = options.compile ? *options.compile : driver::CompileOptions();
+  driver::CompileOptions compile = options.compile ? *options.compile : driver::CompileOptions();
+  ir::Program prepared;
+  if (compile.prepare) {  // then that is the program which both sides run
+    prepared = clone(*program);
+    passes::PassLog log;
+    if (auto ok = compile.prepare(prepared, log); !ok) return with_note(std::move(ok.error()), path);
+    compile.prepare = {};
+    program = &prepared;
+  }
   auto r = check_program(*program, *program, *calls, compile, options.threads, tolerance, progress);
   if (!r) return with_note(std::move(r.error()), path);
   r->invented = files.inputs.empty() && !samples &&

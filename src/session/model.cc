@@ -157,6 +157,8 @@ Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& opt
   EW_ASSIGN(const auto file, MappedFile::open(path));
   EW_ASSIGN(const FileKind kind, kind_of_file(*file));
   if (kind == FileKind::kPte) {
+    if (options.compile && options.compile->prepare)
+      return fail(Code::kUsage, "{}: it is compiled already, only a .pt2 can be quantized", path);
     auto model = load_pte(file, options);
     return model ? std::move(model) : with_note(std::move(model.error()), path);
   }

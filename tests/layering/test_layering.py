@@ -19,12 +19,13 @@ TABLE = {
     "read": ["ir", "ops", "format"],
     "interp": ["ir", "ops"],
     "passes": ["ir", "ops", "interp"],
+    "quantize": ["passes", "interp"],
     "partition": ["ir", "ops"],
     "lower": ["ir", "ops", "partition", "format"],
     "write": ["lower", "format"],
     "driver": ["base", "ir", "ops", "format", "read", "interp", "passes", "partition", "lower", "write"],
     "runtime": ["base", "format"],
-    "session": ["driver", "runtime", "interp"],
+    "session": ["driver", "quantize", "runtime", "interp"],
     "cli": ["session"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
