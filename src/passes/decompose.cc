@@ -8,10 +8,13 @@
 namespace edgewright::passes {
 namespace {
 
-// Ops of which xnn-forms makes more than their parts would be.
+// Ops of which a later pass makes more than their parts would be: XNNPACK's forms, and norms that go into a convolution.
 bool has_own_form(const Node& n) {
-  static const std::vector<std::string>& roots = find("xnn-forms")->roots;
-  return std::find(roots.begin(), roots.end(), n.name()) != roots.end();
+  for (const char* pass : {"xnn-forms", "fold-batch-norm"}) {
+    const std::vector<std::string>& roots = find(pass)->roots;
+    if (std::find(roots.begin(), roots.end(), n.name()) != roots.end()) return true;
+  }
+  return false;
 }
 
 Match expand(Node& n, Rewriter& rw) {

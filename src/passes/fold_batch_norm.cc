@@ -101,7 +101,9 @@ Match rewrite(Node& n, Rewriter& rw) {
       args.resize(std::max<size_t>(args.size(), 3));
       args[1] = w2;
       args[2] = b2;
-      return results(rw(inner->name(), std::move(args)));
+      Value* y = rw(inner->name(), std::move(args));
+      if (y) y->producer->origin = inner->origin;  // messages speak of the convolution
+      return results(y);
     }
   }
   std::vector<int64_t> sizes(shape.size() - 1, 1);
