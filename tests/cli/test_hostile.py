@@ -166,9 +166,9 @@ def lying_json(content, r, count):
         return archive([(n, json.dumps(document).encode() if n == name else d) for n, d in items])
 
     def graph(d): return d["graph_module"]["graph"]
-    def first_tensor(d):  # one that is looked at: a node's result
-        made = [o["as_tensor"]["name"] for n in graph(d)["nodes"] for o in n["outputs"] if "as_tensor" in o]
-        return graph(d)["tensor_values"][made[0]] if made else next(iter(graph(d)["tensor_values"].values()))
+    def first_tensor(d):  # of those that somebody reads
+        read = [o["as_tensor"]["name"] for o in graph(d)["outputs"] if "as_tensor" in o]
+        return graph(d)["tensor_values"][read[0]] if read else next(iter(graph(d)["tensor_values"].values()))
     def nest(depth):
         return archive([(n, b'{"a":' * depth + b"1" + b"}" * depth if n == model else d) for n, d in items])
 
@@ -194,8 +194,8 @@ def lying_json(content, r, count):
             container[key] = r.choice(OTHERS)
         yield f"JSON value {k}", again(edit), ANY
     config = next((n for n, _ in items if n.endswith("weights_config.json")), None)
-    if config and json.loads(dict(items)[config])["config"]:
-        def meta(d): return r.choice(list(d["config"].values()))["tensor_meta"]
+    if config and any(not v.get("use_pickle") for v in json.loads(dict(items)[config])["config"].values()):
+        def meta(d): return r.choice([v for v in d["config"].values() if not v.get("use_pickle")])["tensor_meta"]  # a pickle tells its own
         for what, edit in (("a weight beyond its storage", lambda d: meta(d).update(sizes=[{"as_int": 1 << 50}], strides=[{"as_int": 1}])),
                            ("a weight of endless extent", lambda d: meta(d).update(sizes=[{"as_int": 1 << 40}], strides=[{"as_int": 0}])),
                            ("an offset beyond", lambda d: meta(d).update(storage_offset={"as_int": 1 << 60})),
