@@ -64,12 +64,20 @@ uint32_t count(const flatbuffers::Vector<T>* v) {
 
 inline std::string str(const flatbuffers::String* s) { return s ? std::string(s->c_str(), s->size()) : std::string(); }
 
+// One scalar of a vector. The verifier does not look at the alignment of 8-byte elements.
+template <class T>
+T element(const flatbuffers::Vector<T>* v, uint32_t i) {
+  T x;
+  std::memcpy(&x, v->Data() + size_t{i} * sizeof(T), sizeof(T));
+  return x;
+}
+
 // Copies a vector of scalars; false when the budget is spent.
 template <class Out, class T>
 bool copy(const flatbuffers::Vector<T>* from, std::vector<Out>& to, Budget& budget) {
   if (!budget.take(uint64_t{count(from)} * sizeof(Out))) return false;
   to.reserve(count(from));
-  for (uint32_t i = 0; i < count(from); ++i) to.push_back(static_cast<Out>(from->Get(i)));
+  for (uint32_t i = 0; i < count(from); ++i) to.push_back(static_cast<Out>(element(from, i)));
   return true;
 }
 

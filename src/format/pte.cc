@@ -93,7 +93,7 @@ class Parser {
       return fail(Code::kMalformed, "{} lie in segment {} of {}", what, from.segment(), segments_.size());
     EW_TRY(spend(uint64_t{from.offsets()->size()} * sizeof(Bytes)));
     for (uint32_t i = 0; i < from.offsets()->size(); ++i) {
-      const uint64_t at = from.offsets()->Get(i);
+      const uint64_t at = flat::element(from.offsets(), i);
       if (at > segment.size()) return fail(Code::kMalformed, "{} {}: offset {} is beyond its segment", what, i, at);
       to.push_back(i == 0 ? Bytes() : segment.subspan(at));
     }
