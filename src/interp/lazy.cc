@@ -1,5 +1,6 @@
 #include "interp/lazy.h"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
@@ -470,6 +471,13 @@ int64_t Lazy::eval_i(Entry& e, ops::Index at) {
   return v;
 }
 
+// A range of all elements of what is given: exact, and at once for the whole result.
+bool Lazy::chooses_from_given(Entry& e) const {
+  if (!e.by || !e.by->def || !e.by->def->whole || e.by->node->name().find("choose_qparams") == std::string::npos)
+    return false;
+  return std::all_of(e.by->operands.begin(), e.by->operands.end(), [](const Entry* x) { return x->is_given; });
+}
+
 ops::Bounded Lazy::eval_bounded(Entry& e, ops::Index at) {
   int64_t place;
   if (!enter(e, at, place)) return {};
@@ -483,7 +491,7 @@ ops::Bounded Lazy::eval_bounded(Entry& e, ops::Index at) {
   }
   if (const ops::Bounded* have = e.bounded.find(place)) return *have;
   const Deeper deeper(depth_);
-  const bool by_point = point_of(e);
+  const bool by_point = !chooses_from_given(e) && point_of(e);
   if (error_) return {};
   if (depth_ > limits_.depth || ++count_ > limits_.elements) {
     fail_with(ops::about(*e.by->node,
@@ -531,7 +539,7 @@ CertainInt Lazy::eval_certain(Entry& e, ops::Index at) {
   if (e.is_given) return {load(), true};
   if (const CertainInt* have = e.certain.find(place)) return *have;
   const Deeper deeper(depth_);
-  const bool by_point = point_of(e);
+  const bool by_point = !chooses_from_given(e) && point_of(e);
   if (error_) return {};
   if (depth_ > limits_.depth || ++count_ > limits_.elements) {
     fail_with(ops::about(*e.by->node,

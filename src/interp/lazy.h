@@ -98,6 +98,7 @@ class Lazy {
   bool point_of(Entry& e);
   bool make_dense(Entry& e);
   bool is_exact(Entry& e);
+  bool chooses_from_given(Entry& e) const;
   bool enter(Entry& e, ops::Index at, int64_t& place);  // checks limits and the index
   double eval_f(Entry& e, ops::Index at);
   int64_t eval_i(Entry& e, ops::Index at);
