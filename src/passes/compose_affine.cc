@@ -25,6 +25,7 @@ std::optional<double> number(const Node& n, std::string_view param) {
   return a.value() ? ops::constant_number(n, param) : std::nullopt;
 }
 ir::Arg bound(double v) { return static_cast<int64_t>(v); }  // of ints
+bool is_bound(double v) { return std::fabs(v) <= 0x1p31 && v == std::trunc(v); }
 Value* operand(const Node* n, std::string_view param) { return n ? n->arg(param).value() : nullptr; }
 // All zeros, made in whichever way.
 bool is_zero(const Value* v) {
@@ -83,7 +84,7 @@ Match quantize(Node& n, Rewriter& rw) {
   Node* reciprocal = producer(one ? operand(one, "self") : inverse, "aten.reciprocal");
   Value* scale = operand(reciprocal, "self");
   const auto lo = number(*clamp, "min"), hi = number(*clamp, "max");
-  if (!scale || !lo || !hi || *lo != std::trunc(*lo) || *hi != std::trunc(*hi)) return no_match();
+  if (!scale || !lo || !hi || !is_bound(*lo) || !is_bound(*hi)) return no_match();
   if (*lo < static_cast<double>(range->first) || *hi > static_cast<double>(range->second))
     return no_match("the bounds leave the dtype's range");
   const DType in = dtype_of(x);
@@ -238,8 +239,7 @@ std::optional<ZeroPoint> zero_point_of(Node* cast) {
   z.div = producer(operand(z.round, "self"), "aten.div.Tensor");
   if (!z.div || !operand(z.div, "other") || !has_alpha_1(*z.sub)) return std::nullopt;
   const auto lo = number(*z.clamp, "min"), hi = number(*z.clamp, "max");
-  if (!lo || !hi || *lo != std::trunc(*lo) || *hi != std::trunc(*hi) || operand(z.sub, "self") ||
-      number(*z.sub, "self") != *lo)
+  if (!lo || !hi || !is_bound(*lo) || !is_bound(*hi) || operand(z.sub, "self") || number(*z.sub, "self") != *lo)
     return std::nullopt;
   z.lo = *lo;
   z.hi = *hi;

@@ -25,7 +25,7 @@ struct Table {
 
 std::optional<int64_t> constant_int(const Node& n, const char* param) {
   const auto v = ops::constant_number(n, param);
-  return v && *v == std::trunc(*v) ? std::optional(static_cast<int64_t>(*v)) : std::nullopt;
+  return v && std::fabs(*v) <= 0x1p53 && *v == std::trunc(*v) ? std::optional(static_cast<int64_t>(*v)) : std::nullopt;
 }
 
 std::optional<Table> table_of(Value* v) {
