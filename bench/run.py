@@ -2,11 +2,12 @@
 """Measures edgewright beside the stock exporter and runtime on whole models, and writes RESULTS.md. Standard library only.
 
   bench/run.py [NAME ...] --models DIR [--edgewright BINARY] [--stock-python PYTHON] [--stock-run BINARY]
-               [--threads 1,2] [--rounds 7] [--window 1.0] [--lower] [--json F] [--write]
+               [--threads 1,2] [--rounds 7] [--window 1.0] [--lower] [--parts compile,run] [--json F] [--write]
 
 DIR/NAME/ holds program.pt2 and inputs.safetensors, as ../shared/tools/export_models.py writes them; NAME/stock.pte is the
 stock lowering, made here (once) where it is missing; NAME/stock.json, where it is there, tells what it took. What is measured:
-  compile   wall time (median of three, interleaved with the stock lowering where --lower) and peak memory over weights
+  compile   wall and processor time (median of COMPILES, interleaved with the stock lowering where --lower) and peak memory over
+            weights; processor time (of all threads) says more than wall time on a busy machine
   run       ours on our file, ours on the stock file, the stock runtime on the stock file; each round gives each of them one
             window, in turn, so that a drift of the machine hits all alike; ratios are taken round by round
 """
@@ -23,11 +24,11 @@ import time
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-COMPILES = 3
+COMPILES = 5
 
 
 def measured(command):
-    """Wall seconds and peak resident MB of one process; raises with its message where it fails."""
+    """Wall seconds, peak resident MB and processor seconds of one process; raises with its message where it fails."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
@@ -36,7 +37,7 @@ def measured(command):
         if process.returncode:
             log.seek(0)
             raise RuntimeError(f"{' '.join(command)}: status {process.returncode}: {log.read()[-500:]}")
-    return time.monotonic() - start, usage.ru_maxrss / 1024
+    return time.monotonic() - start, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
 
 
 def last_json(command):
@@ -65,15 +66,18 @@ def measure(options, name, scratch):
         if options.stock_python and (options.lower and i == 0 or not stock_pte.exists()):
             lowered.append(lower(stock_pte if not stock_pte.exists() else os.path.join(scratch, "again.pte")))
     row["compile_s"] = spread([c[0] for c in compiles])
+    row["compile_cpu_s"] = spread([c[2] for c in compiles])
     row["compile_peak_mb"] = max(c[1] for c in compiles)
+    row["stock_noted"] = not lowered
     recorded = folder / "stock.json"  # what the lowering took when stock.pte was made
     if not lowered and recorded.exists():
         lowered.append(json.loads(recorded.read_text()))
     if lowered:
         row["stock_lower_s"] = lowered[0]["seconds"]
+        row["stock_lower_cpu_s"] = lowered[0].get("cpu_seconds")
         row["stock_lower_peak_mb"] = lowered[0]["peak_rss_mb"]
     inputs = ["--inputs", str(folder / "inputs.safetensors")]
-    for threads in options.threads:
+    for threads in options.threads if "run" in options.parts else []:
         window = lambda: ["--threads", str(threads)] + inputs
         runs = {"ours": [options.edgewright, "bench", ours_pte, "--seconds", str(options.window), "--json", *window()]}
         if options.stock_run and stock_pte.exists():
@@ -111,13 +115,17 @@ def markdown(rows, options):
         f"Written by `bench/run.py` on {cpu()}, {os.cpu_count()} cores. Other machines differ in the times; the ratios carry over better.",
         "Medians, with the least and the greatest of the rounds in parentheses.", "",
         "## Compile", "",
-        "`edgewright compile` with its default checks, reading and writing included, beside the stock exporter's lowering alone.", "",
-        "| model | weights MB | compile s | stock lowering s | times faster | peak MB | peak / weights | stock peak MB |", "|---|---|---|---|---|---|---|---|"]
+        "`edgewright compile` with its default checks, reading and writing included, beside the stock exporter's lowering alone.",
+        "Stock times marked ° were noted when its file was made, on the same machine but not in the same hour.", "",
+        "| model | weights MB | compile s | its processor s | stock lowering s | its processor s | times faster | in processor time | peak MB | peak / weights | stock peak MB |",
+        "|---|---|---|---|---|---|---|---|---|---|---|"]
     for r in rows:
         stock, ours = r.get("stock_lower_s"), r["compile_s"]["median"]
-        lines.append(f"| {r['model']} | {r['weights_mb']:.1f} | {of(r['compile_s'], 3)} | {f'{stock:.1f}' if stock else ''} | {f'{stock / ours:.0f}' if stock else ''} "
+        cpu_s, stock_cpu = r["compile_cpu_s"]["median"], r.get("stock_lower_cpu_s")
+        lines.append(f"| {r['model']} | {r['weights_mb']:.1f} | {of(r['compile_s'], 3)} | {cpu_s:.2f} | {f'{stock:.1f}' if stock else ''}{'°' if stock and r['stock_noted'] else ''} "
+                     f"| {f'{stock_cpu:.1f}' if stock_cpu else ''} | {f'{stock / ours:.0f}' if stock else ''} | {f'{stock_cpu / cpu_s:.0f}' if stock_cpu else ''} "
                      f"| {r['compile_peak_mb']:.0f} | {r['compile_peak_mb'] / r['weights_mb']:.2f} | {r.get('stock_lower_peak_mb', '')} |")
-    for threads in options.threads:
+    for threads in options.threads if "run" in options.parts else []:
         lines += ["", f"## Run, {threads} thread{'s' if threads > 1 else ''}", "",
                   "| model | ours ms | stock ms | ours / stock | our runtime on the stock file / stock | load ms, ours | load ms, stock | peak MB, ours | peak MB, stock |",
                   "|---|---|---|---|---|---|---|---|---|"]
@@ -141,6 +149,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--window", type=float, default=1.0)
     parser.add_argument("--lower", action="store_true", help="time the stock lowering too (10 s to a minute a model)")
+    parser.add_argument("--parts", type=lambda s: s.split(","), default=["compile", "run"], help="compile alone leaves the rest of the page as it is")
     parser.add_argument("--json", help="write the raw figures here")
     parser.add_argument("--write", action="store_true", help=f"write {HERE.name}/RESULTS.md")
     options = parser.parse_args()
@@ -159,7 +168,11 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
     if options.write:
-        (HERE / "RESULTS.md").write_text(text)
+        page = HERE / "RESULTS.md"
+        if "run" not in options.parts and page.exists():
+            head, rest = text.rstrip("\n"), page.read_text()
+            text = head + "\n\n" + rest[rest.index("## Run"):] if "## Run" in rest else text
+        page.write_text(text)
     return 0 if len(rows) == len(names) else 1
 
 

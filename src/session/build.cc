@@ -81,6 +81,7 @@ Result<driver::CompileReport> compile_files(const std::vector<std::string>& give
 Result<driver::CompileReport> explain(const std::string& input, const std::string& model, const std::string& method,
                                       const driver::CompileOptions& o) {
   EW_TRY(expect_passes(o.disabled));
+  if (o.progress) o.progress("reading");
   EW_ASSIGN(const Source source, open_pt2(input, model));
   EW_ASSIGN(const ir::Program* program, find_method(source, method));
   std::vector<ir::Program> programs;
