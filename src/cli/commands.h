@@ -13,7 +13,7 @@ namespace edgewright::cli {
 struct CompileArgs {
   std::vector<std::string> inputs, methods;
   std::string output, model, target, dump, verify;
-  std::vector<std::string> disable;
+  std::vector<std::string> disable, first;
   bool json = false;
   session::QuantizeRequest quantize;
 };
@@ -25,6 +25,7 @@ struct RunArgs {
   std::vector<std::string> scalars, outputs;
   int threads = 1;
   std::optional<double> atol, rtol;
+  std::vector<std::string> first;  // check: passes to run before all others
   bool json = false;
   session::QuantizeRequest quantize;
 };
@@ -49,7 +50,7 @@ struct OptArgs {
 };
 struct ExplainArgs {
   std::string input, model, method;
-  std::vector<std::string> disable;
+  std::vector<std::string> disable, first;
   bool json = false;
   session::QuantizeRequest quantize;
 };

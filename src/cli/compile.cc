@@ -19,9 +19,11 @@ passes::Verify verify_of(const std::string& s) {
   return s == "off" ? passes::Verify::kOff : s == "strict" ? passes::Verify::kStrict : passes::Verify::kLocal;
 }
 
-driver::CompileOptions options_of(const std::vector<std::string>& disabled, const std::string& verify) {
+driver::CompileOptions options_of(const std::vector<std::string>& disabled, const std::vector<std::string>& first,
+                                  const std::string& verify) {
   driver::CompileOptions o;
   o.disabled = {disabled.begin(), disabled.end()};
+  o.first = first;
   o.verify = verify_of(verify);
   return o;
 }
@@ -139,7 +141,7 @@ void print_faults(const CompileReport& r) {
 }  // namespace
 
 Result<int> compile(const CompileArgs& a) {
-  driver::CompileOptions o = options_of(a.disable, a.verify);
+  driver::CompileOptions o = options_of(a.disable, a.first, a.verify);
   o.target = a.target == "stock" ? driver::Target::kStock
              : a.target == "own" ? driver::Target::kOwn
                                  : driver::Target::kPreferStock;
@@ -190,7 +192,7 @@ Result<int> compile(const CompileArgs& a) {
 }
 
 Result<int> explain(const ExplainArgs& a) {
-  driver::CompileOptions o = options_of(a.disable, "");
+  driver::CompileOptions o = options_of(a.disable, a.first, "");
   CompileReport r;
   std::vector<session::QuantizedMethod> quantized;
   {

@@ -119,6 +119,13 @@ int main_(int argc, char** argv) {
        "check of each rewrite: local (the default), strict (also of the whole program after each pass; a failure is an "
        "error), off")
       ->check(CLI::IsMember({"local", "strict", "off"}));
+  const auto add_first = [](CLI::App* to, std::vector<std::string>& passes) {
+    to->add_option("--first", passes, "run a pass before all others (repeat for several)")
+        ->type_name("PASS")
+        ->expected(1)
+        ->take_all();
+  };
+  add_first(c, compile_args.first);
   c->add_option("--disable", compile_args.disable,
                 "switch a pass off (repeat for several; `edgewright opt --list` names them)")
       ->type_name("PASS")
@@ -159,6 +166,7 @@ int main_(int argc, char** argv) {
   c = app.add_subcommand("check", "compile a .pt2 and compare interpreter, compiled program and expected outputs");
   c->add_option("model_file", check_args.input, "")->required()->type_name("MODEL.pt2");
   add_calls(c, check_args);
+  add_first(c, check_args.first);
   c->add_option("--threads", check_args.threads, "0: as many as the machine has")->check(CLI::Range(0, 1024));
   c->footer(std::string("Without inputs the sample inputs inside the .pt2 are used, or else random ones.\n") + kFiles +
             kTolerances +
@@ -209,6 +217,7 @@ int main_(int argc, char** argv) {
   c->add_option("model_file", explain_args.input, "")->required()->type_name("MODEL.pt2");
   c->add_option("--method", explain_args.method, "which method; the first where not given");
   c->add_option("--model", explain_args.model, "which model of a .pt2 that holds several");
+  add_first(c, explain_args.first);
   c->add_option("--disable", explain_args.disable, "switch a pass off")->type_name("PASS")->expected(1)->take_all();
   c->add_flag("--json", explain_args.json, "print one JSON object, with one entry per node of the lowered graph");
   add_quantizing(c, explain_args.quantize);

@@ -182,6 +182,7 @@ Result<int> run(const RunArgs& a) {
 
 Result<int> check(const RunArgs& a) {
   driver::CompileOptions compile;
+  compile.first = a.first;
   std::vector<session::QuantizedMethod> quantized;
   EW_TRY(session::request_quantizing(compile, a.quantize, quantized));
   session::CheckResult r;

@@ -200,7 +200,9 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
     po.further = &o.further;
     if (o.progress) po.progress = [&](const std::string& pass) { o.progress("pass " + pass); };
     const size_t events = r.passes.events.size();
-    auto ok = passes::run_passes(p, o.pipeline.empty() ? passes::default_pipeline() : o.pipeline, po, r.passes);
+    std::vector<std::string> order = o.first;
+    for (const std::string& name : o.pipeline.empty() ? passes::default_pipeline() : o.pipeline) order.push_back(name);
+    auto ok = passes::run_passes(p, order, po, r.passes);
     report_faults(r, o, events);
     if (!ok) {
       if (!r.faults.empty() && !r.faults.back().file.empty())

@@ -22,6 +22,7 @@ struct CompileOptions {
   Target target = Target::kPreferStock;
   passes::Verify verify = passes::Verify::kLocal;
   std::set<std::string> disabled;  // passes switched off
+  std::vector<std::string> first;  // passes that run before all others, in order
   std::string dump_dir;            // where not empty: the graph in text form after each stage and pass
   // Values (by exporter's node name) that the program shall return as extra outputs, for finding where numbers part.
   std::vector<std::string> expose;

@@ -66,6 +66,17 @@ std::optional<IndexMap> IndexMap::of(const ir::Node& n, size_t r) {
     for (int64_t d : c.axes("dims", static_cast<int64_t>(m.dims_.size()), false)) m.reverse(static_cast<size_t>(d));
     return c.failed() ? std::nullopt : std::optional(std::move(m));
   }
+  if (n.is("aten.repeat")) {
+    // Copies side by side: an outer digit of stride 0 for each dim.
+    const Call c = Call::of(n);
+    const std::vector<int64_t> times = c.ints("repeats");
+    IndexMap m = identity(ir::static_sizes(shape_of(n.args()[0].value())));
+    if (c.failed() || times.size() < m.dims_.size() || product(m.source_) * product(times) == 0) return std::nullopt;
+    m.dims_.insert(m.dims_.begin(), times.size() - m.dims_.size(), Dims{});
+    for (size_t d = 0; d < times.size(); ++d)
+      if (times[d] > 1) m.dims_[d].factors.insert(m.dims_[d].factors.begin(), {times[d], 0});
+    return m;
+  }
   const auto layouts = layouts_of(n);
   if (r >= layouts.size()) return std::nullopt;
   const Layout& l = layouts[r];

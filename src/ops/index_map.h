@@ -24,7 +24,7 @@ class IndexMap {
   static IndexMap identity(std::vector<int64_t> sizes);
   // The same elements in row-major order under other sizes; nullopt where the number of elements differs.
   static std::optional<IndexMap> reshape(std::vector<int64_t> from, const std::vector<int64_t>& to);
-  // What a node does to its first argument for result `r`: any view of view_rules.h, its functional twin, or a flip. nullopt for
+  // What a node does to its first argument for result `r`: any view of view_rules.h, its functional twin, a flip or a repeat. nullopt for
   // other ops, symbolic shapes and empty results.
   static std::optional<IndexMap> of(const ir::Node& n, size_t r = 0);
   // First this map, then `next` on its result. nullopt where sizes do not fit, or where the composition has no such form (a

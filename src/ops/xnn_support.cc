@@ -222,7 +222,7 @@ Result<void> CheckingEmitter::batch_matmul(V a, V b, V out) {
     if (!(sa[i] == sb[i])) return kept("batch dims differ: {} and {}", sa[i].str(), sb[i].str());
   if (!(sa.back() == sb[sb.size() - 2]))
     return kept("sizes known only at run time that may differ: {} and {}", sa.back().str(), sb[sb.size() - 2].str());
-  if (a->is_constant()) return kept("first operand is a constant");
+  if (a->is_constant() && b->is_constant()) return kept("both operands are constants");
   return {};
 }
 Result<void> CheckingEmitter::conv2d(V x, V weight, V bias, V out, const Window& w, uint32_t groups, Clamp c) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "interp/interp.h"
-#include "passes/pass_def.h"
+#include "passes/movement.h"
 
 namespace edgewright::passes {
 namespace {
@@ -18,12 +18,14 @@ Match fold(Node& n, Rewriter& rw) {
   int64_t operand_bytes = 0;
   for (const Value* v : n.inputs()) {
     if (!v->is_constant()) return no_match();
+    if (is_written(v)) return no_match("a buffer that is written in place");
     operand_bytes += static_cast<int64_t>(v->data->nbytes());
   }
   int64_t result_bytes = 0;
   for (size_t i = 0; i < n.num_results(); ++i) {
     const auto* t = n.result(i)->tensor();
     if (!t) return no_match();
+    if (is_written(n.result(i))) return no_match("it is written in place");
     if (!ir::is_static(t->shape)) return no_match("the size of a constant expression is known only when it runs");
     const ir::Dim count = ir::numel(t->shape);
     result_bytes += count.value() * static_cast<int64_t>(size_of(t->dtype));

@@ -38,7 +38,7 @@ bool keeps_all(const Node& n) {
 // Where sizes are known only at run time, or some are 0: what holds for all sizes.
 Match compose_any_size(Node& n, Rewriter& rw) {
   Value* x = n.inputs().empty() ? nullptr : n.inputs()[0];
-  if (!x || !x->tensor() || !n.result()->tensor()) return no_match();
+  if (!x || !x->tensor() || !n.result()->tensor() || is_written(x)) return no_match();
   if (keeps_order(n) || keeps_all(n)) {
     if (x->type == n.result()->type) return rw.replace(x);
     Node* inner = x->producer;
@@ -148,9 +148,12 @@ Cost cost(const IndexMap& map, const Steps& steps) {
 
 Match compose(Node& n, Rewriter& rw) {
   if (n.num_results() != 1 || !n.result()->tensor()) return no_match();
+  if (is_written(n.result())) return no_match("it is written in place");
   if (!has_elements(n.result())) return compose_any_size(n, rw);
   const auto from = sources(n.result());
   if (from.size() < 2) return no_match();
+  for (const Source& s : from)
+    if (is_written(s.value)) return no_match("it is written in place");
   const std::vector<Node*>& path = from.back().path;
   const size_t goes = removable(path);
   const Source* best = nullptr;
@@ -194,6 +197,26 @@ Match compose(Node& n, Rewriter& rw) {
     for (const Node* made : rw.new_nodes())
       if (!ops::xnn_takes(*made, &reason)) return no_match("the shorter chain would leave XNNPACK: " + reason);
   return rw.replace(y);
+}
+
+bool is_written(const Value* v) {
+  const auto views = [](const Node& n) {
+    const ops::OpDef* d = ops::def(n);
+    return d && !d->view_of.empty() && !n.args().empty() && n.args()[0].value();
+  };
+  while (v->producer && views(*v->producer)) v = v->producer->args()[0].value();
+  const std::function<bool(const Value*)> below = [&](const Value* x) {
+    for (const Node* u : x->users) {
+      const ops::OpDef* d = ops::def(*u);
+      if (!d || u->args().empty() || u->args()[0].value() != x) continue;
+      if (d->functional) return true;
+      if (!views(*u)) continue;
+      for (size_t i = 0; i < u->num_results(); ++i)
+        if (below(u->result(i))) return true;
+    }
+    return false;
+  };
+  return below(v);
 }
 
 bool from_constants(const Value* v) {

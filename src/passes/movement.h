@@ -37,6 +37,10 @@ size_t removable(const std::vector<Node*>& path);
 // more nodes, never more moved than by the nodes that go. On symbolic shapes: permutes of permutes, views of views, no-ops.
 Match compose(Node& n, Rewriter& rw);
 
+// Whether an in-place op writes to the storage that `v` shows, through any view of it: then what the value is depends on when it is
+// read, until functionalize has made that plain.
+bool is_written(const Value* v);
+
 // Made of constants alone (through at most a few nodes), so that fold-constants makes it one.
 bool from_constants(const Value* v);
 

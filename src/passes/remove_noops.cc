@@ -6,7 +6,10 @@ namespace edgewright::passes {
 namespace {
 
 Match rewrite(Node& n, Rewriter& rw) {
-  if (is_copy(n)) return rw.replace(n.args()[0].value());
+  if (is_copy(n)) {
+    if (is_written(n.result()) || is_written(n.args()[0].value())) return no_match("it is written in place");
+    return rw.replace(n.args()[0].value());
+  }
   if (!n.is("aten.constant_pad_nd") && !n.is("aten.repeat")) return no_match();
   Value* x = n.args()[0].value();
   if (!x || !(x->type == n.result()->type)) return no_match();
@@ -16,6 +19,7 @@ Match rewrite(Node& n, Rewriter& rw) {
     for (const ir::Arg& a : *pad.list())
       if (!a.i() || *a.i() != 0) return no_match("it shifts elements");
   }
+  if (is_written(n.result()) || is_written(x)) return no_match("it is written in place");
   return rw.replace(x);
 }
 

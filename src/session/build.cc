@@ -42,6 +42,7 @@ Result<driver::CompileReport> compile_files(const std::vector<std::string>& give
                                             const std::vector<std::string>& methods, const std::string& output,
                                             const std::string& model, const driver::CompileOptions& o) {
   EW_TRY(expect_passes(o.disabled));
+  EW_TRY(expect_passes(o.first));
   if (o.progress) o.progress("reading");
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::string> inputs = given;
@@ -81,6 +82,7 @@ Result<driver::CompileReport> compile_files(const std::vector<std::string>& give
 Result<driver::CompileReport> explain(const std::string& input, const std::string& model, const std::string& method,
                                       const driver::CompileOptions& o) {
   EW_TRY(expect_passes(o.disabled));
+  EW_TRY(expect_passes(o.first));
   if (o.progress) o.progress("reading");
   EW_ASSIGN(const Source source, open_pt2(input, model));
   EW_ASSIGN(const ir::Program* program, find_method(source, method));
