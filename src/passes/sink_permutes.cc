@@ -2,6 +2,7 @@
 //   permute, view, slice of a permute -> composed with it (passes/movement.h)
 //   op(permute(a, p), permute(b, p)) -> permute(op(a, b), p)      op elementwise; constants, and what costs no more than a view,
 //                                                                 are permuted the other way
+//   op(view(x, s))                   -> view(op(x), s)            op elementwise on one operand
 //   cat([permute(a, p), ...], d)     -> permute(cat([a, ...], p[d]), p)
 //   mean(permute(x, p), dims)        -> mean(x, p[dims]) (permuted back where dims are kept)
 //   softmax(permute(x, p), -1)       -> permute(softmax(x, ...))  where p keeps the last dim
@@ -83,7 +84,16 @@ Match pointwise(Node& n, Rewriter& rw) {
       p = q;
     }
   }
-  if (!first) return no_match();
+  if (!first) {  // a view stands between an op and its activation as a permute does
+    Node* view = inputs.size() == 1 ? producer(inputs[0], "aten.view") : nullptr;
+    const auto sizes = sizes_of(n.result());
+    if (!view || !sizes || !only_user(view->result()) || view->result()->type != n.result()->type) return no_match();
+    rw.matched(view);
+    std::vector<ir::Arg> args = n.args();
+    args[0] = view->args()[0];
+    Value* y = rw(n.name(), std::move(args));
+    return rw.replace(y ? rw.view(y, *sizes) : y);
+  }
   const size_t rank = p.size();
   if (n.result()->tensor()->rank() != rank) return no_match("broadcasting adds dims");
   std::vector<ir::Arg> args = n.args();
