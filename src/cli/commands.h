@@ -13,7 +13,7 @@ namespace edgewright::cli {
 struct CompileArgs {
   std::vector<std::string> inputs, methods;
   std::string output, model, target, dump, verify;
-  std::vector<std::string> disable, first;
+  std::vector<std::string> disable, first, custom_ops;
   bool json = false;
   session::QuantizeRequest quantize;
 };

@@ -146,6 +146,7 @@ Result<int> compile(const CompileArgs& a) {
              : a.target == "own" ? driver::Target::kOwn
                                  : driver::Target::kPreferStock;
   o.dump_dir = a.dump;
+  o.custom_ops = {a.custom_ops.begin(), a.custom_ops.end()};
   CompileReport r;
   std::vector<session::QuantizedMethod> quantized;
   {

@@ -131,6 +131,11 @@ int main_(int argc, char** argv) {
       ->type_name("PASS")
       ->expected(1)
       ->take_all();
+  c->add_option("--custom-op", compile_args.custom_ops,
+                "an op that is not known here, mylib.op: the runtime will have a kernel mylib::op.out for it")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
   c->add_option("--dump", compile_args.dump, "write the graph in text form after each pass into this folder")
       ->type_name("DIR");
   c->add_flag("--json", compile_args.json, "print one JSON object");

@@ -236,7 +236,7 @@ Result<write::Written> build(std::vector<ir::Program>& programs, const CompileOp
   }
   r.delegates = delegates;
   clock.start("lower");
-  EW_ASSIGN(write::Written w, write::write_programs(programs));
+  EW_ASSIGN(write::Written w, write::write_programs(programs, o.custom_ops));
   clock.stop();
   r.weight_bytes = w.weight_bytes;
   r.arena_bytes = w.arena_bytes;

@@ -21,9 +21,10 @@ enum class Target : uint8_t {
 struct CompileOptions {
   Target target = Target::kPreferStock;
   passes::Verify verify = passes::Verify::kLocal;
-  std::set<std::string> disabled;  // passes switched off
-  std::vector<std::string> first;  // passes that run before all others, in order
-  std::string dump_dir;            // where not empty: the graph in text form after each stage and pass
+  std::set<std::string> disabled;    // passes switched off
+  std::vector<std::string> first;    // passes that run before all others, in order
+  std::set<std::string> custom_ops;  // "mylib.op": the runtime has a kernel for it (runtime/kernel.h, register_kernel)
+  std::string dump_dir;              // where not empty: the graph in text form after each stage and pass
   // Values (by exporter's node name) that the program shall return as extra outputs, for finding where numbers part.
   std::vector<std::string> expose;
   std::function<void(const std::string& stage)> progress;

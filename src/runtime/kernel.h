@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -110,7 +111,12 @@ struct Kernel {
 
 // The kernel for an operator, nullptr if there is none.
 const Kernel* find_kernel(std::string_view name);
-// All kernels: one table for each file of src/runtime/kernels, sorted by name.
+// Adds a kernel for an operator of the program's own, before programs that call it are loaded: `name` as in the .pte, "mylib::op.out". Its
+// call has the operator's arguments in the order of its schema, then the outputs (as tensors, already typed and placed; give them their
+// sizes with Call::resize). The kernel must check what it gets: Call's getters and ok(). Thread-safe. Errors: kUsage where the name is
+// taken.
+Result<void> register_kernel(std::string name, KernelFn run, uint64_t (*scratch)(Call&) = nullptr);
+// All kernels of our own: one table for each file of src/runtime/kernels, sorted by name.
 std::span<const std::span<const Kernel>> kernel_tables();
 
 // Sets a tensor's sizes where its kind of shape allows them; allocates only for kUnbound. See Call::resize.

@@ -52,6 +52,7 @@ struct Shared {
   uint64_t state_bytes = 0;
   // Equal bytes of programs that were read from several files.
   bool several = false;
+  std::set<std::string> custom_ops;
   std::unordered_map<size_t, std::vector<Bytes>> contents;
 
   // The first bytes seen that are equal to these.
@@ -569,7 +570,15 @@ class PlanWriter {
 
   Result<void> kernel(const Node& n) {
     const ops::OpDef* d = ops::def(n);
-    if (!d) return fail(Code::kUnsupported, "no op named {} is known here", n.name());
+    if (!d && !s_.custom_ops.contains(n.name()))
+      return fail(Code::kUnsupported, "no op named {} is known here; a kernel of your own for it needs --custom-op {}",
+                  n.name(), n.name());
+    if (!d) {
+      s_.out.needs_own_runtime.push_back(fmt::format("{}: {} is to be registered under {}",
+                                                     n.num_results() ? n.result()->name : n.name(), n.name(),
+                                                     custom_kernel_name(n.name())));
+      return kernel_call(n, custom_kernel_name(n.name()), nullptr, n.op().schema.params);
+    }
     const std::string what = n.num_results() && n.result()->tensor()
                                  ? fmt::format("{} on {}", n.name(), ir::str(n.result()->type))
                                  : n.name();
@@ -584,15 +593,30 @@ class PlanWriter {
     if (!limit.empty())
       s_.out.needs_own_runtime.push_back(
           fmt::format("{} ({}): {}", n.num_results() ? n.result()->name : n.name(), what, limit));
-    const auto& params = d->schema.params;
+    return kernel_call(n, d->stock, d, d->schema.params);
+  }
+
+  // "mylib.op" -> "mylib::op.out", "mylib.op.Tensor" -> "mylib::op.Tensor_out": what PyTorch and ExecuTorch call the variant with outputs.
+  static std::string custom_kernel_name(const std::string& op) {
+    const size_t dot = op.find('.');
+    const std::string space = op.substr(0, dot), name = dot == std::string::npos ? "" : op.substr(dot + 1);
+    return space + "::" + name + (name.find('.') == std::string::npos ? ".out" : "_out");
+  }
+
+  // `d`: null for an op that has no definition here, whose arguments go in as they stand.
+  Result<void> kernel_call(const Node& n, const std::string& kernel, const ops::OpDef* d,
+                           const std::vector<ir::Param>& params) {
     std::vector<int32_t> ids;
     std::vector<ir::Arg> args;
-    if (d->stock_args)
+    const bool own_args = d && d->stock_args;
+    if (own_args)
       args = d->stock_args(n);
+    else if (!d)
+      args = n.args();
     else
       for (const ir::Param& p : params) args.push_back(n.arg(p.name));
     for (size_t i = 0; i < args.size(); ++i) {
-      EW_ASSIGN(const int32_t id, argument(args[i], d->stock_args ? nullptr : &params[i]));
+      EW_ASSIGN(const int32_t id, argument(args[i], own_args || i >= params.size() ? nullptr : &params[i]));
       ids.push_back(id);
       touch(args[i]);
     }
@@ -602,7 +626,7 @@ class PlanWriter {
       outs.push_back(id);
     }
     // Outputs, and after them what the call returns: the output again, or the list of them.
-    const bool variadic = d->schema.num_results == ir::Schema::kVariadic;
+    const bool variadic = d && d->schema.num_results == ir::Schema::kVariadic;
     if (outs.size() == 1 && !variadic) {
       ids.push_back(outs[0]);
       if (n.result()->tensor()) ids.push_back(outs[0]);
@@ -613,7 +637,7 @@ class PlanWriter {
       if (variadic) ids.push_back(list);
       ids.push_back(list);
     }
-    call(d->stock, std::move(ids));
+    call(kernel, std::move(ids));
     return {};
   }
 
@@ -712,8 +736,9 @@ void place_states(Shared& s, const std::vector<ir::Program>& programs) {
 
 }  // namespace
 
-Result<Written> write_programs(const std::vector<ir::Program>& programs) {
+Result<Written> write_programs(const std::vector<ir::Program>& programs, const std::set<std::string>& custom_ops) {
   Shared s;
+  s.custom_ops = custom_ops;
   s.blobs.constants.emplace_back();
   s.blobs.mutable_data.emplace_back();
   s.several = programs.size() > 1;

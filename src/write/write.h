@@ -1,6 +1,7 @@
 // src/write/write.h - a partitioned program -> the bytes of a .pte. Depends on lower, format.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Written {
 // value are shared by the methods that have them. Where there are several methods, states lie in an arena of their own (memory 2). Inputs are not planned (the
 // caller's memory is used); results are. Every node outside a delegate becomes a kernel call under the stock operator's name.
 // Errors: kUnsupported where no kernel exists for a node, or a size has no upper bound; kInternal otherwise.
-Result<Written> write_programs(const std::vector<ir::Program>& programs);
+// `custom_ops` ("mylib.op") have no definition here: they become calls of "mylib::op.out", with the node's arguments and then its results.
+Result<Written> write_programs(const std::vector<ir::Program>& programs, const std::set<std::string>& custom_ops = {});
 
 }  // namespace edgewright::write
