@@ -141,6 +141,8 @@ def corpora_tests(build, folder):
         sys.executable, os.path.join(repo, "tests", "corpora", "run.py"), program, "--corpus", os.path.abspath(folder)]}
     yield {"name": "corpora_hostile", "properties": limit, "command": [
         sys.executable, os.path.join(repo, "tests", "cli", "test_hostile.py"), program, "--in", os.path.join(os.path.abspath(folder), "formats")]}
+    yield {"name": "corpora_any_order", "properties": limit + [{"name": "ENVIRONMENT", "value": ["EDGEWRIGHT_CORPUS=" + os.path.abspath(folder)]}],
+           "command": [os.path.join(build, "tests", "random", "test_any_order"), "--gtest_filter=Corpora.*"]}
 
 
 def main():

@@ -141,7 +141,18 @@ class Machine {
     EW_ASSIGN(auto r, apply(*d, n.args(), of));
     if (r.size() != n.num_results())
       return fail(Code::kMalformed, "{} gives {} results, the graph has {}", n.name(), r.size(), n.num_results());
+    // A copy that apply() left undone (split_copy): of consequence only where something is overwritten.
+    if (!overwritten_.empty() && d->view_of.empty())
+      for (Datum& x : r)
+        if (const auto* t = tensor(x); t && shares(n, of, *t)) x = private_copy(*t);
     return r;
+  }
+  static bool shares(const ir::Node& n, const Operands& of, const ir::Tensor& t) {
+    const auto in = n.inputs();
+    return std::any_of(in.begin(), in.end(), [&](const ir::Value* v) {
+      const auto* x = tensor(*of(v));
+      return x && x->owner && x->owner == t.owner;
+    });
   }
 
   Result<std::vector<Datum>> in_place(const ir::Node& n, const ops::OpDef& d, const Operands& of) {

@@ -153,6 +153,8 @@ Result<std::vector<ir::Value*>> in_planes(const ir::Node& n, Builder& b) {
   const Shape &s = c.tensor("input").shape, &ws = c.tensor("weight").shape, &to = n.result()->tensor()->shape;
   if (c.failed() || v.spatial != 3 || !ir::is_static(s) || !ir::is_static(ws) || c.tensor("input").dtype != DType::f32)
     return std::vector<ir::Value*>{};
+  // XNNPACK wants it constant; and 0 * NaN would come in from the padding.
+  if (!n.arg("weight").value()->is_constant()) return std::vector<ir::Value*>{};
   const int64_t depth = s[2].value(), out_depth = to[2].value(), stride = v.stride[0], before = v.before[0];
   const auto last2 = [](const std::vector<int64_t>& a) { return ir::Arg::ints({a[1], a[2]}); };
   const ir::Arg swap = ir::Arg::ints({0, 2, 1, 3, 4});

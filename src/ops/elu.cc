@@ -36,6 +36,10 @@ std::vector<OpDef> define_elu() {
       {.schema = "aten::celu(Tensor self, Scalar alpha=1.) -> Tensor",
        .slots = {"self", cast("alpha")},
        .formula = floats<2>([](auto x, auto alpha) { return num::branch(x, 0, alpha * num::expm1(x / alpha), x); })});
+  celu.infer = [rule = celu.infer](const Call& c) -> Result<Types> {
+    if (c.f("alpha") == 0) return fail(Code::kUnsupported, "[celu.1] alpha is 0");
+    return rule(c);
+  };
   celu.decompose = [](const ir::Node& n, Builder& b) {
     const double alpha = constant_number(n, "alpha").value_or(1);
     return b.done({b("aten.elu", {n.arg("self"), alpha, 1.0, 1.0 / alpha})});

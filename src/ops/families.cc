@@ -311,7 +311,8 @@ Result<Bound> bind(const Elementwise& e, const Call& c) {
       if (real)
         a.constant.f = cast_f(to, a.constant.f);
       else
-        a.constant.i = cast_i(to, a.constant.is_float() ? float_to_int(a.constant.f) : a.constant.i);
+        a.constant.i = is_bool(to) ? int64_t{a.constant.f != 0}
+                                   : cast_i(to, a.constant.is_float() ? float_to_int(a.constant.f) : a.constant.i);
     }
     b.args.push_back(std::move(a));
   }

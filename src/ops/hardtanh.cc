@@ -1,4 +1,5 @@
-// src/ops/hardtanh.cc - min(max(self, min_val), max_val). [hardtanh.1] min_val <= max_val. Depends on ops/families.h.
+// src/ops/hardtanh.cc - min(max(self, min_val), max_val). [hardtanh.1] min_val <= max_val. [hardtanh.2] Not on bools.
+// Depends on ops/families.h.
 #include "ops/families.h"
 
 namespace edgewright::ops {
@@ -11,6 +12,10 @@ std::vector<OpDef> define_hardtanh() {
        .formula = Formula::both<3>([](auto x, auto lo, auto hi) { return num::minimum(num::maximum(x, lo), hi); }),
        .choose = {},
        .stock = "aten::hardtanh.out"});
+  d.infer = [rule = d.infer](const Call& c) -> Result<Types> {
+    if (is_bool(c.tensor("self").dtype)) return fail(Code::kUnsupported, "[hardtanh.2] self is bool");
+    return rule(c);
+  };
   d.lower = [](const ir::Node& n, XnnEmitter& x) -> Result<void> {
     const auto lo = constant_number(n, "min_val"), hi = constant_number(n, "max_val");
     if (!lo || !hi || !(*lo <= *hi))

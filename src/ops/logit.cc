@@ -2,19 +2,36 @@
 #include "ops/families.h"
 
 namespace edgewright::ops {
+namespace {
+
+// Near 1 the rounding of the upper bound shows in the fourth digit: it is a number of the dtype, as PyTorch has it.
+template <DType T>
+Formula formula() {
+  return floats<2>([](auto x, auto eps) {
+    using R = decltype(x);
+    const R one(1.0);
+    const double e = num::value(eps);
+    const R y = e < 0 ? x : num::minimum(num::maximum(x, eps), R(cast_f(T, 1.0 - e)));
+    return num::log(y / (one - y));
+  });
+}
+
+}  // namespace
 
 std::vector<OpDef> define_logit() {
-  OpDef d = elementwise({.schema = "aten::logit(Tensor self, float? eps=None) -> Tensor",
-                         .slots = {"self", Slot("eps", Slot::kCast, Scalar{ir::ScalarKind::kFloat, 0, -1.0})},
-                         .rule = Rule::kFloat,
-                         .formula = floats<2>([](auto x, auto eps) {
-                           const auto one = decltype(x)(1.0);
-                           const auto y = num::value(eps) < 0 ? x : num::minimum(num::maximum(x, eps), one - eps);
-                           return num::log(y / (one - y));
-                         }),
-                         .choose = {},
-                         .stock = "aten::logit.out"});
-  return {std::move(d)};
+  return {elementwise({.schema = "aten::logit(Tensor self, float? eps=None) -> Tensor",
+                       .slots = {"self", Slot("eps", Slot::kCast, Scalar{ir::ScalarKind::kFloat, 0, -1.0})},
+                       .rule = Rule::kFloat,
+                       .formula = {},
+                       .choose = [](const Call& c) -> Formula {
+                         switch (c.tensor("self").dtype) {
+                           case DType::f64: return formula<DType::f64>();
+                           case DType::f16: return formula<DType::f16>();
+                           case DType::bf16: return formula<DType::bf16>();
+                           default: return formula<DType::f32>();
+                         }
+                       },
+                       .stock = "aten::logit.out"})};
 }
 
 }  // namespace edgewright::ops

@@ -160,6 +160,9 @@ OpDef border(const char* schema, Mode mode, size_t n, const char* stock) {
       c.error(fmt::format("[pad.4] self has {} dims, not {} or {}", rank, n + 1, n + 2));
     if (c.dims("padding").size() != 2 * n)
       c.error(fmt::format("[pad.1] {} pads where {} are needed", c.dims("padding").size(), 2 * n));
+    const Shape& s = c.tensor("self").shape;
+    for (size_t d = rank == n + 2 ? 1 : 0; d < rank; ++d)
+      if (s[d] == Dim(0)) c.error("[pad.7] a dim is empty");
     return padded(c, "padding", mode);
   };
   d.eval = [mode](const Call& c, size_t) { return padded_point(c, "padding", mode); };

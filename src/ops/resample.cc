@@ -35,8 +35,12 @@ template <class T>
 std::vector<Tap> antialiased(int64_t o, T scale, int64_t in) {
   const T support = scale >= 1 ? scale : T(1), inverse = scale >= 1 ? 1 / scale : T(1),
           center = scale * (static_cast<T>(o) + T(0.5));
-  const int64_t begin = std::max<int64_t>(static_cast<int64_t>(center - support + T(0.5)), 0);
-  const int64_t end = std::min<int64_t>(static_cast<int64_t>(center + support + T(0.5)), in);
+  // A given scale may lead far beyond the image, where PyTorch reads what it should not: the last element stands there.
+  const auto place = [&](T x, int64_t lo, int64_t hi) {
+    return x > static_cast<T>(lo) ? (x < static_cast<T>(hi) ? static_cast<int64_t>(x) : hi) : lo;
+  };
+  const int64_t begin = place(center - support + T(0.5), 0, std::max<int64_t>(in - 1, 0));
+  const int64_t end = place(center + support + T(0.5), std::min(begin + 1, in), in);
   std::vector<Tap> taps;
   T total = 0;
   for (int64_t i = begin; i < end; ++i) {

@@ -19,10 +19,16 @@ std::vector<OpDef> define_round() {
     const int64_t places = n.arg("decimals").i() ? *n.arg("decimals").i() : 0;
     if (!is_float(n.result()->tensor()->dtype)) return b.done({n.arg("self").value()});
     if (places == 0) return b.done({b("aten.round", {n.arg("self")})});
+    // Halves are computed in f32, and rounded once.
+    const DType t = n.result()->tensor()->dtype;
+    const bool half = t == DType::f16 || t == DType::bf16;
+    ir::Value* x = n.arg("self").value();
+    if (half) x = b("aten._to_copy", {x, DType::f32});
     const double ten = std::pow(10.0, static_cast<double>(std::abs(places)));
     const char *first = places > 0 ? "aten.mul.Tensor" : "aten.div.Tensor",
                *second = places > 0 ? "aten.div.Tensor" : "aten.mul.Tensor";
-    return b.done({b(second, {b("aten.round", {b(first, {n.arg("self"), ten})}), ten})});
+    ir::Value* y = b(second, {b("aten.round", {b(first, {x, ten})}), ten});
+    return b.done({half ? b("aten._to_copy", {y, t}) : y});
   };
   return {with_lower(unary_same("aten::round(Tensor self) -> Tensor", even, "aten::round.out"),
                      lower_unary(XnnUnary::kBankersRounding), Agreement::kBitExact),

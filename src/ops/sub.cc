@@ -1,5 +1,5 @@
-// src/ops/sub.cc - self - alpha * other; not on bools. Depends on ops/families.h.
-#include "ops/families.h"
+// src/ops/sub.cc - self - alpha * other; not on bools. Depends on ops/scaled_sum.h.
+#include "ops/scaled_sum.h"
 
 namespace edgewright::ops {
 
@@ -8,13 +8,13 @@ std::vector<OpDef> define_sub() {
                    return a - alpha * b;
                  }).ints<3>([](int64_t a, int64_t b, int64_t alpha) { return wrap_sub(a, wrap_mul(alpha, b)); });
   const auto scaled = [&](const char* schema, const char* stock) {
-    return with_lower(not_on_bools(elementwise({.schema = schema,
-                                                .slots = {"self", "other", cast("alpha")},
-                                                .rule = Rule::kPromote,
-                                                .formula = f,
-                                                .choose = {},
-                                                .stock = stock})),
-                      lower_scaled_sum(XnnBinary::kSubtract, "self", "other"), Agreement::kBitExact);
+    return with_alpha_rule(with_lower(not_on_bools(elementwise({.schema = schema,
+                                                                .slots = {"self", "other", cast("alpha")},
+                                                                .rule = Rule::kPromote,
+                                                                .formula = f,
+                                                                .choose = {},
+                                                                .stock = stock})),
+                                      lower_scaled_sum(XnnBinary::kSubtract, "self", "other"), Agreement::kBitExact));
   };
   return {scaled("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "aten::sub.out"),
           scaled("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "aten::sub.Scalar_out"),

@@ -14,8 +14,14 @@ std::vector<OpDef> define_threshold() {
   d.decompose = [](const ir::Node& n, Builder& b) -> Result<std::vector<ir::Value*>> {
     if (constant_number(n, "threshold") == 0.0 && constant_number(n, "value") == 0.0)
       return b.done({b("aten.relu", {n.arg("self")})});
-    return b.done({b("aten.where.ScalarSelf",
-                     {b("aten.le.Scalar", {n.arg("self"), n.arg("threshold")}), n.arg("value"), n.arg("self")})});
+    // Beside ints both are ints, and must not promote.
+    const DType type = n.result()->tensor()->dtype;
+    const auto as_element = [&](const char* param) {
+      const ir::Arg a = n.arg(param);
+      return a.f() && !is_float(type) ? ir::Arg(float_to_int(*a.f())) : a;
+    };
+    return b.done({b("aten.where.ScalarSelf", {b("aten.le.Scalar", {n.arg("self"), as_element("threshold")}),
+                                               as_element("value"), n.arg("self")})});
   };
   return {std::move(d)};
 }

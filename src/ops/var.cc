@@ -22,7 +22,8 @@ Fold fold(Kind kind, double correction) {
     if (kind == Kind::kMean) return mean;
     Sum<R> squares;
     for (const R& v : x) squares.add((v - mean) * (v - mean));
-    const R var = squares.get() / R(std::max(0.0, n - correction));
+    // Nothing has no deviation, whatever the correction.
+    const R var = n == 0 ? R(NAN) : squares.get() / R(std::max(0.0, n - correction));
     return kind == Kind::kVar ? var : num::sqrt(var);
   });
 }

@@ -177,7 +177,9 @@ Result<void> CheckingEmitter::binary(XnnBinary op, V a, V b, V out, Clamp c) {
 }
 Result<void> CheckingEmitter::binary(XnnBinary, V a, float, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
-  return tensors_ok({{a, "first operand"}, {out, "result"}});
+  EW_TRY(tensors_ok({{a, "first operand"}, {out, "result"}}));
+  if (a->is_constant()) return kept("both operands are constants");
+  return {};
 }
 Result<void> CheckingEmitter::binary(XnnBinary op, float, V b, V out, Clamp c) {
   return CheckingEmitter::binary(op, b, 0.0f, out, c);
@@ -250,6 +252,9 @@ Result<void> CheckingEmitter::max_pool2d(V x, V out, const Window& w, Clamp c) {
   for (int i : {0, 1})
     if (w.stride[i] > w.kernel[i])
       return kept("stride {} is larger than the window {}", w.stride[i], w.kernel[i]);  // xnn_create_max_pooling2d_nhwc
+  // XNNPACK pads by repeating the border, which a dilated window need not contain.
+  if ((w.dilation[0] > 1 && (w.pad_top || w.pad_bottom)) || (w.dilation[1] > 1 && (w.pad_left || w.pad_right)))
+    return kept("a dilated window over padding");
   return {};
 }
 Result<void> CheckingEmitter::avg_pool2d(V x, V out, const Window& w, Clamp c) {

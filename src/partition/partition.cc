@@ -108,9 +108,22 @@ std::string hint_for(const std::string& reason) {
   return {};
 }
 
+// What nobody reads is not worth a delegate, and XNNPACK aborts on it. (Also where the dead-code pass is off.)
+void drop_unread(Graph& g) {
+  std::vector<Node*> nodes = g.snapshot();
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const ops::OpDef* d = ops::def(**it);
+    bool keep = !d || d->has_side_effect || d->functional;
+    for (size_t i = 0; i < (*it)->num_results() && !keep; ++i)
+      keep = !(*it)->result(i)->users.empty() || g.is_output((*it)->result(i));
+    if (!keep) g.erase(*it);
+  }
+}
+
 }  // namespace
 
 Result<PartitionResult> partition(Graph& g) {
+  drop_unread(g);
   PartitionResult out;
   std::set<const Node*> taken;
   for (const auto& n : g.nodes()) {

@@ -1,4 +1,4 @@
-// src/passes/fold_constants.cc - fold-constants: op(constants) -> constant. The value is eval's own, so the fold is bit-exact.
+// src/passes/fold_constants.cc - fold-constants: op(constants) -> constant. The value is the interpreter's, so the fold is bit-exact.
 #include <algorithm>
 #include <cmath>
 
@@ -46,6 +46,8 @@ Match fold(Node& n, Rewriter& rw) {
       for (int64_t i = 0; i < t.numel(); ++i)
         if (!std::isfinite(ir::load_f(t.dtype, t.data, i)))
           return no_match("it dequantizes to NaN or infinities, which XNNPACK's products do not keep");
+  // A sum's elements, one by one or all at once, are rounded in another order.
+  if (d->whole && d->eval) rw.promise(Agreement::kReassociated);
   std::vector<Value*> out;
   for (size_t i = 0; i < r->size(); ++i) out.push_back(rw.constant(std::move((*r)[i]), n.result(i)->name));
   return rw.replace(std::move(out));

@@ -9,7 +9,7 @@ namespace {
 
 Match rewrite(Node& n, Rewriter& rw) {
   const bool expands = n.name().starts_with("aten.expand");
-  const ir::Arg sizes = n.arg("size");
+  const ir::Arg sizes = n.args().size() > 1 ? n.args()[1] : ir::Arg();  // "size", or "shape"
   const Value* x = n.args()[0].value();
   if (!sizes.list() || !x || !x->tensor()) return no_match();
   const ir::Shape &from = x->tensor()->shape, &to = n.result()->tensor()->shape;

@@ -3,15 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 
-#include "base/file.h"
-#include "format/safetensors.h"
 #include "ir/text.h"
-#include "ops/verify.h"
-#include "session/convert.h"
 #include "session/source.h"
 
 namespace edgewright::session {
@@ -22,18 +17,6 @@ Result<void> expect_passes(const auto& names, const std::vector<passes::PassDef>
     if (!passes::find(n) && std::none_of(further.begin(), further.end(), [&](const auto& p) { return p.name == n; }))
       return fail(Code::kUsage, "there is no pass '{}' (edgewright opt --list names them)", n);
   return {};
-}
-
-Result<std::string> read_text(const std::string& path) {
-  if (path == "-") {
-    std::string all;
-    char block[1 << 16];
-    while (const size_t n = std::fread(block, 1, sizeof block, stdin)) all.append(block, n);
-    return all;
-  }
-  EW_ASSIGN(const auto file, MappedFile::open(path));
-  const auto bytes = file->bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 }  // namespace
@@ -96,28 +79,7 @@ Result<driver::CompileReport> explain(const std::string& input, const std::strin
 Result<std::string> optimize_text(const std::string& path, const std::vector<std::string>& names, passes::Verify verify,
                                   const std::vector<passes::PassDef>& further) {
   EW_TRY(expect_passes(names, further));
-  EW_ASSIGN(const std::string text, read_text(path));
-  ir::ParseContext context = ops::parse_context();
-  std::vector<NamedTensor> sidecar;
-  bool read = false;
-  context.find_constant = [&](std::string_view name) -> Result<ir::Tensor> {
-    const std::string file = path.substr(0, path.ends_with(".ir") ? path.size() - 3 : path.size()) + ".safetensors";
-    if (!read) {
-      EW_ASSIGN(sidecar, safetensors::read(file));
-      read = true;
-    }
-    for (const NamedTensor& t : sidecar)
-      if (t.name == name) return to_graph(t.tensor);
-    return fail(Code::kMalformed, "@{} is not in {}", name, file);
-  };
-  auto parsed = ir::parse(text, context);
-  if (!parsed) return with_note(std::move(parsed.error()), path);
-  ir::Program p;
-  p.graph = parsed->graph;
-  p.ranges = parsed->ranges;
-  p.path = path;
-  for (ir::Value* v : p.graph->inputs()) p.inputs.push_back({v->name, v, {}, v->strides});
-  for (const ir::Arg& out : p.graph->outputs) p.outputs.push_back({out.value() ? out.value()->name : ""});
+  EW_ASSIGN(ir::Program p, open_text(path));
   passes::PassLog log;
   passes::PassOptions o{.verify = verify, .disabled = {}};
   o.further = &further;

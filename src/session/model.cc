@@ -154,13 +154,15 @@ Result<std::unique_ptr<Loaded>> compile_and_load(ir::Program program, const driv
 }
 
 Result<std::unique_ptr<Loaded>> load(const std::string& path, const Options& options) {
-  EW_ASSIGN(const auto file, MappedFile::open(path));
-  EW_ASSIGN(const FileKind kind, kind_of_file(*file));
-  if (kind == FileKind::kPte) {
-    if (options.compile && options.compile->prepare)
-      return fail(Code::kUsage, "{}: it is compiled already, only a .pt2 can be quantized", path);
-    auto model = load_pte(file, options);
-    return model ? std::move(model) : with_note(std::move(model.error()), path);
+  if (!is_text(path)) {
+    EW_ASSIGN(const auto file, MappedFile::open(path));
+    EW_ASSIGN(const FileKind kind, kind_of_file(*file));
+    if (kind == FileKind::kPte) {
+      if (options.compile && options.compile->prepare)
+        return fail(Code::kUsage, "{}: it is compiled already, only a .pt2 can be quantized", path);
+      auto model = load_pte(file, options);
+      return model ? std::move(model) : with_note(std::move(model.error()), path);
+    }
   }
   EW_ASSIGN(const Source source, open_pt2(path, options.model));
   EW_ASSIGN(const ir::Program* program, find_method(source, options.method));

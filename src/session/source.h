@@ -18,6 +18,11 @@ struct Source {
   std::string path;
   std::vector<ir::Program> programs;  // at least one
 };
+// A graph in text form (".ir") is a program as well.
+inline bool is_text(const std::string& path) { return path.ends_with(".ir"); }
+// "-": standard input. @names stand in NAME.safetensors beside NAME.ir. Errors: kMalformed with line and column.
+Result<ir::Program> open_text(const std::string& path);
+
 // `model`: that one alone; empty: all. Errors name the file: kMalformed, kUnsupported, kUsage (no such model; a .pte).
 Result<Source> open_pt2(const std::string& path, const std::string& model);
 

@@ -257,9 +257,9 @@ class PlanWriter {
   }
 
   // A Python number where the kernel has a tensor: a 0-dim constant, which promotes as a number does (its category alone counts,
-  // next to tensors that have dims).
+  // next to tensors that have dims). Beside f64 it keeps all its digits.
   Result<int32_t> number(const ir::Arg& a) {
-    const DType t = a.b() ? DType::b8 : a.i() ? DType::i64 : DType::f32;
+    const DType t = a.b() ? DType::b8 : a.i() ? DType::i64 : f64_ ? DType::f64 : DType::f32;
     if (!a.b() && !a.i() && !a.f()) return fail(Code::kInternal, "an argument that is no number");
     ir::Tensor c = ir::Tensor::empty(t, {});
     if (a.f())
@@ -615,6 +615,9 @@ class PlanWriter {
       args = n.args();
     else
       for (const ir::Param& p : params) args.push_back(n.arg(p.name));
+    const auto inputs = n.inputs();
+    f64_ = std::any_of(inputs.begin(), inputs.end(),
+                       [](const Value* v) { return v->tensor() && v->tensor()->dtype == DType::f64; });
     for (size_t i = 0; i < args.size(); ++i) {
       EW_ASSIGN(const int32_t id, argument(args[i], own_args || i >= params.size() ? nullptr : &params[i]));
       ids.push_back(id);
@@ -678,6 +681,7 @@ class PlanWriter {
   std::list<Value> extras_;                          // values that no graph has
   std::vector<lower::Lifetime> lives_;
   std::map<std::string, int32_t> scalars_, operators_;
+  bool f64_ = false;                             // the node at hand has an operand of f64
   std::map<uint32_t, int32_t> constant_values_;  // by buffer
 };
 

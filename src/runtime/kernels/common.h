@@ -145,6 +145,12 @@ C scalar_as(const EValue& v) {
   }
 }
 
+// As an element of a tensor: any fraction is True.
+template <class C>
+C scalar_as(const EValue& v, DType t) {
+  return t == DType::b8 && v.tag == Tag::kDouble ? static_cast<C>(v.d != 0) : scalar_as<C>(v);
+}
+
 // PyTorch's type promotion. Category order: bool < int < float; a 0-d tensor or scalar of no higher category does not count.
 DType promote(DType a, DType b);
 DType result_type(const Tensor& a, const Tensor& b);

@@ -52,7 +52,7 @@ Result<Conv> conv_of(Call& c, const Tensor& x, const Tensor& w) {
         v.transposed
             ? (v.in[at] - 1) * v.stride[at] - 2 * v.padding[at] + reach + more
             : (v.in[at] + 2 * v.padding[at] < reach ? 0 : (v.in[at] + 2 * v.padding[at] - reach) / v.stride[at] + 1);
-    if (v.out[at] <= 0) return c.fail(Code::kUsage, "the input is smaller than the kernel");
+    if (v.out[at] < (v.transposed ? 0 : 1)) return c.fail(Code::kUsage, "the input is smaller than the kernel");
     v.in_pixels *= v.in[at];
     v.out_pixels *= v.out[at];
     v.taps *= v.kernel[at];

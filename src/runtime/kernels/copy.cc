@@ -660,7 +660,7 @@ Result<void> constant_pad(Call& c) {
     from = part(from, d, {crop, length, 1}, false);
   }
   visit_compute(compute_of(out.dtype), [&]<class C>(C) {
-    const C v = scalar_as<C>(value);
+    const C v = scalar_as<C>(value, out.dtype);
     map<C, 0>(c.pool(), out, {}, [v] { return v; });
   });
   copy_view(c.pool(), to, from, 0, from.strides);

@@ -8,7 +8,7 @@ namespace {
 Result<void> fill_with(Call& c, Tensor& out, const EValue& v) {
   if (!plain({&out})) return c.unsupported(out.dtype);
   visit_compute(compute_of(out.dtype), [&]<class C>(C) {
-    const C value = scalar_as<C>(v);
+    const C value = scalar_as<C>(v, out.dtype);
     map<C, 0>(c.pool(), out, {}, [value] { return value; });
   });
   return {};

@@ -29,7 +29,10 @@ C mul(C a, C b) {
 }
 template <class C>
 C negate(C a) {
-  return sub(C{0}, a);
+  if constexpr (std::is_floating_point_v<C>)
+    return -a;
+  else
+    return sub(C{0}, a);
 }
 
 template <class C>
@@ -257,7 +260,7 @@ struct ScalarTensor {
     t.data = place;
     t.capacity = 8;
     if (t.dtype == DType::i64)
-      *t.as<int64_t>() = scalar_as<int64_t>(v);
+      *t.as<int64_t>() = rounded<int64_t>(v, common);  // -3 is 253 to u8
     else
       *t.as<double>() = scalar_as<double>(v);
   }
@@ -555,7 +558,7 @@ Result<void> masked_fill(Call& c) {
   if (!plain({&x, &mask, &out})) return c.unsupported(x.dtype);
   EW_TRY(resize_broadcast(c, out, {&x, &mask}));
   visit_compute(compute_of(x.dtype), [&]<class C>(C) {
-    const C fill = scalar_as<C>(v);
+    const C fill = scalar_as<C>(v, out.dtype);
     map<C, 2>(c.pool(), out, {&x, &mask}, [fill](C a, C m) { return m != 0 ? fill : a; });
   });
   return {};

@@ -146,7 +146,7 @@ Result<void> scatter_into(Call& c, const Tensor* src, const EValue* value, bool 
     return p;
   };
   return visit_compute(compute_of(x.dtype), [&]<class C>(C) {
-    const C fixed = value ? scalar_as<C>(*value) : C{};
+    const C fixed = value ? scalar_as<C>(*value, out.dtype) : C{};
     return each_index(c, index, out, dim, [&](int64_t at, int64_t to) {
       C v = src ? load_one<C>(*src, source_at(at)) : fixed;
       if (add) {

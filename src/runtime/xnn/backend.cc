@@ -147,13 +147,28 @@ class Definer {
       if (const auto s = define(g_.values[i], ids_[i]); s != xnn_status_success)
         return fail(Code::kUnsupported, "XNNPACK takes no value {} of datatype {}: {}", g_.values[i].id,
                     static_cast<int>(g_.values[i].datatype), text(s));
+    const std::vector<bool> live = live_nodes();
     for (size_t i = 0; i < g_.nodes.size(); ++i)
-      if (const auto s = define(g_.nodes[i]); s != xnn_status_success)
-        return fail(Code::kUnsupported, "XNNPACK takes no node {} ({}): {}", i, name(g_.nodes[i].kind), text(s));
+      if (live[i])
+        if (const auto s = define(g_.nodes[i]); s != xnn_status_success)
+          return fail(Code::kUnsupported, "XNNPACK takes no node {} ({}): {}", i, name(g_.nodes[i].kind), text(s));
     return subgraph;
   }
 
  private:
+  // XNNPACK aborts on a chain of nodes that nobody reads.
+  std::vector<bool> live_nodes() const {
+    std::vector<bool> live(g_.nodes.size()), read(g_.values.size());
+    for (size_t i = 0; i < g_.values.size(); ++i) read[i] = (g_.values[i].flags & xnn::kExternalOutput) != 0;
+    for (size_t i = g_.nodes.size(); i-- > 0;) {
+      for (const uint32_t v : g_.nodes[i].outputs) live[i] = live[i] || read[shapes_.index_of(v)];
+      if (!live[i]) continue;
+      for (const uint32_t v : g_.nodes[i].inputs)
+        if (v != xnn::kInvalidId) read[shapes_.index_of(v)] = true;
+    }
+    return live;
+  }
+
   xnn_status define(const xnn::Value& v, uint32_t& id) {
     size_t dims[kMaxXnnRank] = {};
     for (size_t d = 0; d < v.dims.size(); ++d) dims[d] = v.dims[d];
