@@ -19,7 +19,9 @@ Values decompose(const ir::Node& n, Builder& b, size_t spatial) {
     for (size_t d = 0; d < spatial; ++d) dims.push_back(static_cast<int64_t>(d) - static_cast<int64_t>(spatial));
     return b.done({b("aten.mean.dim", {x, ir::Arg::ints(dims), true})});
   }
-  if (const auto k = even_windows(s, out); k && ir::numel(s) != Dim(0))
+  const auto k = even_windows(s, out);
+  if (k && std::all_of(k->begin(), k->end(), [](int64_t w) { return w == 1; })) return b.done({x});
+  if (k && ir::numel(s) != Dim(0))
     return b.done({b(fmt::format("aten.avg_pool{}d", spatial), {x, ir::Arg::ints(*k), ir::Arg::ints(*k)})});
   if (spatial == 1) {
     x = b("aten.adaptive_avg_pool2d", {b("aten.unsqueeze", {x, -2}), ir::Arg::ints({1, out[0]})});

@@ -54,6 +54,8 @@ def _(v):
     v.case("aten.adaptive_avg_pool2d", draw(2, 5, 4), [3, 3])
     v.case("aten.adaptive_avg_pool2d", draw(1, 1, 2, 3), [4, 5])
     v.case("aten._adaptive_avg_pool2d", draw(1, 2, 5, 4), [2, 3])
+    v.case("aten.adaptive_avg_pool2d", draw(1, 2, 6, 4), [6, 4])
+    v.case("aten._adaptive_avg_pool2d", draw(2, 3, 2), [3, 2])
     v.case("aten.adaptive_avg_pool3d", draw(1, 2, 3, 5, 4), [2, 3, 4])
     v.case("aten.adaptive_avg_pool3d", draw(1, 2, 4, 4), [1, 1, 1])
     v.case("aten.adaptive_avg_pool3d", draw(1, 1, 2, 4, 4), [1, 2, 2])
