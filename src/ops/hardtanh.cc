@@ -17,7 +17,11 @@ std::vector<OpDef> define_hardtanh() {
     return rule(c);
   };
   d.lower = [](const ir::Node& n, XnnEmitter& x) -> Result<void> {
-    const auto lo = constant_number(n, "min_val"), hi = constant_number(n, "max_val");
+    auto lo = constant_number(n, "min_val"), hi = constant_number(n, "max_val");
+    if (lo && hi && !is_float(n.result()->tensor()->dtype)) {  // bounds become numbers of self's dtype
+      lo = std::trunc(*lo);
+      hi = std::trunc(*hi);
+    }
     if (!lo || !hi || !(*lo <= *hi))
       return fail(Code::kKeptOnHost, "{}: clamp needs known bounds, min <= max", n.name());
     return x.clamp(n.arg("self").value(), n.result(), {.min = static_cast<float>(*lo), .max = static_cast<float>(*hi)});

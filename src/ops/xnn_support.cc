@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/families.h"
 #include "ops/xnn_quant.h"
 
 namespace edgewright::ops {
@@ -145,8 +146,31 @@ Result<void> CheckingEmitter::unary(XnnUnary op, V in, V out) {
   if (op == XnnUnary::kBankersRounding) return kept("the payload has no rounding");
   return one_to_one(in, out, computed(out));
 }
+// What a node clamps its result to, infinite where it does not; nullopt where that is known only at run time.
+static std::optional<std::pair<double, double>> bounds_of(const ir::Node& n) {
+  std::pair<double, double> b{-INFINITY, INFINITY};
+  if (n.is("aten.relu")) b.first = 0;
+  if (n.is("aten.relu6")) b = {0, 6};
+  const ir::Schema& s = n.op().schema;
+  const bool hardtanh = n.is("aten.hardtanh");
+  for (const auto& [param, bound] :
+       {std::pair{hardtanh ? "min_val" : "min", &b.first}, {hardtanh ? "max_val" : "max", &b.second}}) {
+    if (s.index_of(param) < 0 || n.arg(param).is_none()) continue;
+    const auto v = constant_number(n, param);
+    if (!v) return std::nullopt;
+    *bound = *v;
+  }
+  return b;
+}
+
+// XNNPACK joins a clamp with the bounds of the node before it by intersection, which is right only where the two meet.
 Result<void> CheckingEmitter::clamp(V in, V out, Clamp c) {
   EW_TRY(clamp_ok(c));
+  if (in->producer) {
+    const auto before = bounds_of(*in->producer);
+    if (!before || before->first > static_cast<double>(c.max) || before->second < static_cast<double>(c.min))
+      return kept("the bounds of {} before it do not meet its own", in->producer->name());
+  }
   return one_to_one(in, out, carried(in));
 }
 Result<void> CheckingEmitter::leaky_relu(V in, V out, float slope) {

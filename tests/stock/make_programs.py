@@ -105,6 +105,18 @@ class Forms(nn.Module):
         return (*pools, x[:, 1::2], x[..., 2::3] + 1, x[:, :, ::4], F.interpolate(x, scale_factor=(2, 3)), F.glu(x, 1), self.c(v), self.i(x))
 
 
+class Clamps(nn.Module):
+    """Bounds one after the other that meet in a range, in a point, and not at all; fractional bounds of ints."""
+
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+
+    def forward(self, x, i):
+        return (x.clamp(max=1).clamp(min=2.75), F.relu(x).clamp(-2, -1), F.relu6(self.l(x)).clamp(min=7), F.relu(self.l(x)).clamp(max=0), x.clamp(-1, 1).clamp(0, 2),
+                F.hardtanh(x + 1, -1, 0.5).clamp(0.5, 3), F.hardtanh(i, -1, 1.5))
+
+
 class Masked(nn.Module):
     """Attention whose masks close whole rows: by -inf, and by False; their outputs are zeros."""
 
@@ -261,4 +273,5 @@ make("static_int8", Static(), torch.randn(1, 3, 12, 10))
 make("dynamic_int8", Dynamic(), torch.randn(3, 64), torch.randn(1, 3, 6, 5))
 for name, step in (("static_int8", 0.12), ("dynamic_int8", 0.05)):  # a step of what is returned; of what is multiplied, by weights of a row
     (OUT / name / "atol.txt").write_text(f"{step}\n")
+make("clamps", Clamps(), torch.randn(3, 4) * 3, torch.tensor([-4, 0, 2, 8, 1], dtype=torch.int8))
 (OUT / "torch.txt").write_text(torch.__version__ + "\n")

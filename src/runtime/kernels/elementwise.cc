@@ -210,6 +210,8 @@ C clamp1(C v, C lo, C hi) {
   return t > hi || is_nan(hi) ? hi : t;
 }
 
+// hardtanh(x, min_val, max_val): the bounds become numbers of x's dtype first (kOwn).
+template <bool kOwn = false>
 Result<void> clamp(Call& c) {
   const Tensor& x = c.in(0);
   Tensor& out = c.out(3);
@@ -219,13 +221,16 @@ Result<void> clamp(Call& c) {
   if (!plain({&x, &out})) return c.unsupported(x.dtype);
   EW_TRY(c.resize(out, x.shape()));
   DType common = x.dtype;
-  if (lo) common = result_type(x, *lo);
-  if (hi) common = promote(common, result_type(x, *hi));
+  if (lo && !kOwn) common = result_type(x, *lo);
+  if (hi && !kOwn) common = promote(common, result_type(x, *hi));
   visit_compute(compute_of(common), [&]<class C>(C) {
     const C least =
         std::is_floating_point_v<C> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
     const C most = std::is_floating_point_v<C> ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
-    const C a = lo ? rounded<C>(*lo, common) : least, b = hi ? rounded<C>(*hi, common) : most;
+    const auto bound = [&](const EValue& v) {
+      return kOwn && !is_float(common) ? scalar_as<C>(v) : rounded<C>(v, common);
+    };
+    const C a = lo ? bound(*lo) : least, b = hi ? bound(*hi) : most;
     map<C, 1>(c.pool(), out, {&x}, [=](C v) { return clamp1(v, a, b); });
   });
   return {};
@@ -611,7 +616,7 @@ constexpr Kernel kTable[] = {
     {"aten::bitwise_xor.Tensor_out", bits_tensor<Bits::kXor>},
     {"aten::ceil.out", unary<kCeil>},
     {"aten::clamp.Tensor_out", clamp_tensor},
-    {"aten::clamp.out", clamp},
+    {"aten::clamp.out", clamp<>},
     {"aten::cos.out", EW_MATH(cos)},
     {"aten::cosh.out", EW_MATH(cosh)},
     {"aten::div.Scalar_mode_out", div_mode_scalar},
@@ -634,7 +639,7 @@ constexpr Kernel kTable[] = {
     {"aten::glu.out", glu},
     {"aten::gt.Scalar_out", compare_scalar<kGt>},
     {"aten::gt.Tensor_out", binary<kGt>},
-    {"aten::hardtanh.out", clamp},
+    {"aten::hardtanh.out", clamp<true>},
     {"aten::isinf.out", unary<kIsInf>},
     {"aten::isnan.out", unary<kIsNan>},
     {"aten::le.Scalar_out", compare_scalar<kLe>},
