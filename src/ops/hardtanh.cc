@@ -1,4 +1,5 @@
 // src/ops/hardtanh.cc - min(max(self, min_val), max_val). [hardtanh.1] min_val <= max_val. [hardtanh.2] Not on bools.
+// [hardtanh.3] No negative bounds of unsigned ints.
 // Depends on ops/families.h.
 #include "ops/families.h"
 
@@ -13,7 +14,10 @@ std::vector<OpDef> define_hardtanh() {
        .choose = {},
        .stock = "aten::hardtanh.out"});
   d.infer = [rule = d.infer](const Call& c) -> Result<Types> {
-    if (is_bool(c.tensor("self").dtype)) return fail(Code::kUnsupported, "[hardtanh.2] self is bool");
+    const DType t = c.tensor("self").dtype;
+    if (is_bool(t)) return fail(Code::kUnsupported, "[hardtanh.2] self is bool");
+    if (t == DType::u8 && (c.f("min_val") < 0 || c.f("max_val") < 0))
+      return fail(Code::kUnsupported, "[hardtanh.3] negative bounds of an unsigned type");
     return rule(c);
   };
   d.lower = [](const ir::Node& n, XnnEmitter& x) -> Result<void> {
