@@ -73,7 +73,7 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   };
   const auto flat = [&](ir::Value* v, const Shape& s) -> ir::Value* {
     const Shape& other = v == x ? ys : xs;
-    if (s.size() == 3 && rank == 3 && (s[0] == other[other.size() - 3] || other.size() < 3 || other[0] == Dim(1)))
+    if (s.size() == 3 && rank == 3 && (other.size() < 3 || s[0] == other[other.size() - 3] || other[0] == Dim(1)))
       return v;
     ir::ArgList sizes;
     bool same = s.size() == rank;

@@ -10,9 +10,15 @@ T scale_of(int64_t in, int64_t out, bool align_corners, std::optional<double> sc
   return static_cast<T>(in) / static_cast<T>(out);
 }
 
+// The element at or before a place, of [lo, hi]: a given scale may lead anywhere.
+template <class T>
+int64_t element_at(T place, int64_t lo, int64_t hi) {
+  return place > static_cast<T>(lo) ? (place < static_cast<T>(hi) ? static_cast<int64_t>(place) : hi) : lo;
+}
+
 template <class T>
 std::vector<Tap> linear(T at, int64_t in) {
-  const int64_t i = std::min(static_cast<int64_t>(at), in - 1);
+  const int64_t i = element_at(at, 0, in - 1);
   const T w = std::clamp(at - static_cast<T>(i), T(0), T(1));
   if (i + 1 >= in) return {{i, 1}};
   return {{i, static_cast<double>(T(1) - w)}, {i + 1, static_cast<double>(w)}};
@@ -27,7 +33,7 @@ std::vector<Tap> cubic(T at, int64_t in) {
   const T w[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
   std::vector<Tap> taps;
   for (int64_t k = 0; k < 4; ++k)
-    taps.push_back({std::clamp<int64_t>(static_cast<int64_t>(floor) - 1 + k, 0, in - 1), static_cast<double>(w[k])});
+    taps.push_back({std::clamp<int64_t>(element_at(floor, -3, in + 2) - 1 + k, 0, in - 1), static_cast<double>(w[k])});
   return taps;
 }
 
@@ -35,12 +41,9 @@ template <class T>
 std::vector<Tap> antialiased(int64_t o, T scale, int64_t in) {
   const T support = scale >= 1 ? scale : T(1), inverse = scale >= 1 ? 1 / scale : T(1),
           center = scale * (static_cast<T>(o) + T(0.5));
-  // A given scale may lead far beyond the image, where PyTorch reads what it should not: the last element stands there.
-  const auto place = [&](T x, int64_t lo, int64_t hi) {
-    return x > static_cast<T>(lo) ? (x < static_cast<T>(hi) ? static_cast<int64_t>(x) : hi) : lo;
-  };
-  const int64_t begin = place(center - support + T(0.5), 0, std::max<int64_t>(in - 1, 0));
-  const int64_t end = place(center + support + T(0.5), std::min(begin + 1, in), in);
+  // Far beyond the image, where PyTorch reads what it should not, the last element stands.
+  const int64_t begin = element_at(center - support + T(0.5), 0, std::max<int64_t>(in - 1, 0));
+  const int64_t end = element_at(center + support + T(0.5), std::min(begin + 1, in), in);
   std::vector<Tap> taps;
   T total = 0;
   for (int64_t i = begin; i < end; ++i) {
@@ -68,10 +71,10 @@ AxisTaps taps(Interpolation how, int64_t in, int64_t out, bool align_corners, st
         else if (out == 2 * in)
           all.push_back({{o / 2, 1}});
         else
-          all.push_back({{std::min(static_cast<int64_t>(std::floor(x * s)), in - 1), 1}});
+          all.push_back({{element_at(std::floor(x * s), 0, in - 1), 1}});
         break;
       case Interpolation::kNearestExact:
-        all.push_back({{std::min(static_cast<int64_t>(std::floor((x + T(0.5)) * s)), in - 1), 1}});
+        all.push_back({{element_at(std::floor((x + T(0.5)) * s), 0, in - 1), 1}});
         break;
       case Interpolation::kLinear: all.push_back(linear(std::max(at, T(0)), in)); break;
       case Interpolation::kCubic: all.push_back(cubic(at, in)); break;

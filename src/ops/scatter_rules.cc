@@ -143,7 +143,7 @@ R times(R a, const Scalar& s) {
 }
 template <>
 int64_t times(int64_t a, const Scalar& s) {
-  return wrap_mul(a, s.is_float() ? static_cast<int64_t>(s.f) : s.i);
+  return wrap_mul(a, s.is_float() ? float_to_int(s.f) : s.i);
 }
 
 // One element after all writes. `get(operand, index) -> R`.

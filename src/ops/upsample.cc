@@ -1,5 +1,6 @@
 // src/ops/upsample.cc - aten.upsample_* (nearest, nearest_exact, linear, bilinear, trilinear, bicubic, antialiased bilinear),
 // with sizes or scale factors, and xnn.resize_bilinear2d.
+#include "ops/families.h"
 #include "ops/resample.h"
 #include "ops/xnn_emitter.h"
 
@@ -53,8 +54,8 @@ Result<Types> rule(const Form& f, const Call& c) {
     if (has_size)
       n = sizes[d];
     else if (n.is_constant())
-      n = static_cast<int64_t>(static_cast<double>(n.value()) * *scales[d]);
-    else if (*scales[d] == std::floor(*scales[d]) && *scales[d] < 1e6)
+      n = float_to_int(static_cast<double>(n.value()) * *scales[d]);
+    else if (*scales[d] == std::floor(*scales[d]) && *scales[d] >= 1 && *scales[d] < 1e6)
       n = n * Dim(static_cast<int64_t>(*scales[d]));
     else
       n = c.fresh_symbol();
@@ -174,7 +175,7 @@ Values decompose(const Form& f, const ir::Node& n, Builder& b, const std::string
     std::vector<double> given;
     for (size_t d = 0; d < 2; ++d) {
       if (!scales[d] || !in[2 + d].is_constant() ||
-          static_cast<int64_t>(static_cast<double>(in[2 + d].value()) * *scales[d]) != out[2 + d].maybe())
+          float_to_int(static_cast<double>(in[2 + d].value()) * *scales[d]) != out[2 + d].maybe())
         break;
       given.push_back(*scales[d]);
     }
