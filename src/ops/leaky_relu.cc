@@ -29,7 +29,8 @@ std::vector<OpDef> define_leaky_relu() {
         {b("aten.leaky_relu",
            {n.arg("self"), (constant_number(n, "lower").value_or(0) + constant_number(n, "upper").value_or(0)) / 2})});
   };
-  return {with_lower(std::move(d), d.lower, Agreement::kBitExact), std::move(random)};
+  d.agreement = Agreement::kBitExact;
+  return {std::move(d), std::move(random)};
 }
 
 }  // namespace edgewright::ops
