@@ -210,7 +210,7 @@ ir::Tensor private_copy(const ir::Tensor& t) {
   const bool empty = t.numel() == 0;
   for (size_t d = 0; d < t.sizes.size() && !empty; ++d) last += (t.sizes[d] - 1) * t.strides[d];
   ir::Tensor storage = ir::Tensor::empty(t.dtype, {empty ? 0 : last + 1});
-  std::memcpy(storage.mutable_data(), t.data, storage.nbytes());
+  if (!empty) std::memcpy(storage.mutable_data(), t.data, storage.nbytes());
   storage.sizes = t.sizes;
   storage.strides = t.strides;
   return storage;

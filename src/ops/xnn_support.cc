@@ -276,8 +276,9 @@ Result<void> CheckingEmitter::max_pool2d(V x, V out, const Window& w, Clamp c) {
   for (int i : {0, 1})
     if (w.stride[i] > w.kernel[i])
       return kept("stride {} is larger than the window {}", w.stride[i], w.kernel[i]);  // xnn_create_max_pooling2d_nhwc
-  // XNNPACK pads by repeating the border, which a dilated window need not contain.
-  if ((w.dilation[0] > 1 && (w.pad_top || w.pad_bottom)) || (w.dilation[1] > 1 && (w.pad_left || w.pad_right)))
+  // XNNPACK pads by repeating the border, which a dilated window need not contain; dilated along one dim and padded along the
+  // other it reads beside the image, too.
+  if ((w.dilation[0] > 1 || w.dilation[1] > 1) && (w.pad_top || w.pad_bottom || w.pad_left || w.pad_right))
     return kept("a dilated window over padding");
   return {};
 }
