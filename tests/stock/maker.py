@@ -26,8 +26,9 @@ def make(name, module, *inputs, dynamic=None, exact=False, more=(), core=False):
         if core:
             program = program.run_decompositions()
         eager = copy.deepcopy(module)  # the program shares the module's buffers
-    for node in program.graph.nodes:  # no path of a machine in a committed file
-        node.meta.pop("stack_trace", None)
+    for part in program.graph_module.modules():  # no path of a machine in a committed file, branches and bodies included
+        for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
+            node.meta.pop("stack_trace", None)
     d = OUT / name
     d.mkdir(parents=True, exist_ok=True)
     torch.export.save(program, d / "program.pt2")
