@@ -13,14 +13,7 @@ Result<Types> infer_types(const Call& c) {
   if (!is_float(out)) c.error(fmt::format("[dequantize.2] out_dtype is {}", name(out)));
   return Types{TensorType{out, c.type(0).shape}};
 }
-Dequantizing resolve(const Call& c) {
-  Dequantizing d{.blocks = per_channel_blocks(c),
-                 .scale = QuantParam::of(c, "scales"),
-                 .zero_point = QuantParam::of(c, "zero_points"),
-                 .out = c.dtype("out_dtype").value_or(DType::f32)};
-  promote_steps(c, d, "scales", "zero_points");
-  return d;
-}
+Dequantizing resolve(const Call& c) { return dequantizing_by_lists(c, per_channel_blocks(c), "out_dtype"); }
 
 Result<std::vector<ir::Value*>> plain(const ir::Node& n, Builder& b) {
   return plain_dequantizing(n, b, channel_block(Call::of(n)), {});

@@ -322,6 +322,32 @@ void promote_steps(const Call& c, Dequantizing& d, std::string_view scales, std:
   d.product = promoted(c, d.difference, c.tensor(scales).dtype);
   if (!is_float(d.product)) c.error(fmt::format("[quantize.6] {} is {}", scales, name(c.tensor(scales).dtype)));
 }
+Quantizing quantizing_by_lists(const Call& c, ParamBlocks blocks, DType computed, bool adds_before_rounding) {
+  Quantizing q{.blocks = std::move(blocks),
+               .scale = QuantParam::of(c, "scales"),
+               .zero_point = QuantParam::of(c, "zero_points"),
+               .lo = QuantParam::of(c, "quant_min"),
+               .hi = QuantParam::of(c, "quant_max"),
+               .adds_before_rounding = adds_before_rounding,
+               .out = c.dtype("dtype").value_or(DType::i8)};
+  promote_steps(c, q, computed, "scales", "zero_points");
+  return q;
+}
+Dequantizing dequantizing_by_lists(const Call& c, ParamBlocks blocks, std::string_view out_dtype) {
+  Dequantizing d{.blocks = std::move(blocks),
+                 .scale = QuantParam::of(c, "scales"),
+                 .zero_point = QuantParam::of(c, "zero_points"),
+                 .out = c.dtype(out_dtype).value_or(DType::f32)};
+  promote_steps(c, d, "scales", "zero_points");
+  return d;
+}
+Types dequantized_type(const Call& c, std::string_view out_dtype) {
+  if (!quantized_range(c.type(0).dtype))
+    c.error(fmt::format("[quantize.2] {} holds no quantized values here", name(c.type(0).dtype)));
+  const DType out = c.dtype(out_dtype).value_or(DType::f32);
+  if (!is_float(out)) c.error(fmt::format("[dequantize.2] {} is {}", out_dtype, name(out)));
+  return Types{TensorType{out, c.type(0).shape}};
+}
 
 // ---- the stock runtime ----------------------------------------------------------------------------------------------
 

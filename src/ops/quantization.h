@@ -128,6 +128,13 @@ ParamBlocks per_channel_blocks(const Call& c);
 // is converted to first.
 void promote_steps(const Call& c, Quantizing& q, DType input, std::string_view scales, std::string_view zero_points);
 void promote_steps(const Call& c, Dequantizing& d, std::string_view scales, std::string_view zero_points);
+// Of ops with "scales" and "zero_points" that are tensors: "quant_min", "quant_max" and "dtype" say the rest; `computed` is the
+// dtype in which the input is multiplied.
+Quantizing quantizing_by_lists(const Call& c, ParamBlocks blocks, DType computed, bool adds_before_rounding);
+// `out_dtype` names the parameter with the result's dtype, f32 where it is None.
+Dequantizing dequantizing_by_lists(const Call& c, ParamBlocks blocks, std::string_view out_dtype);
+// The result type of a dequantize of operand 0; records [quantize.2] and [dequantize.2].
+Types dequantized_type(const Call& c, std::string_view out_dtype);
 
 // Why the stock kernel cannot run the node: it ends the process where dtypes are not those that it was written for.
 // For nodes with quantize's, dequantize's and choose_qparams' parameters.

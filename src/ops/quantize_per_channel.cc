@@ -12,16 +12,7 @@ Result<Types> infer_types(const Call& c) {
   check_per_channel(c);
   return Types{TensorType{t, c.type(0).shape}};
 }
-Quantizing resolve(const Call& c) {
-  Quantizing q{.blocks = per_channel_blocks(c),
-               .scale = QuantParam::of(c, "scales"),
-               .zero_point = QuantParam::of(c, "zero_points"),
-               .lo = QuantParam::of(c, "quant_min"),
-               .hi = QuantParam::of(c, "quant_max"),
-               .out = c.dtype("dtype").value_or(DType::i8)};
-  promote_steps(c, q, DType::f32, "scales", "zero_points");
-  return q;
-}
+Quantizing resolve(const Call& c) { return quantizing_by_lists(c, per_channel_blocks(c), DType::f32, false); }
 
 Result<std::vector<ir::Value*>> plain(const ir::Node& n, Builder& b) {
   const Call c = Call::of(n);

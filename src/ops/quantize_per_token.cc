@@ -36,33 +36,12 @@ Result<Types> infer_quantize(const Call& c) {
   check_rows(c);
   return Types{TensorType{t, c.type(0).shape}};
 }
-Quantizing quantize(const Call& c) {
-  Quantizing q{.blocks = row_blocks(c),
-               .scale = QuantParam::of(c, "scales"),
-               .zero_point = QuantParam::of(c, "zero_points"),
-               .lo = QuantParam::of(c, "quant_min"),
-               .hi = QuantParam::of(c, "quant_max"),
-               .adds_before_rounding = true,
-               .out = c.dtype("dtype").value_or(DType::i8)};
-  promote_steps(c, q, c.type(0).dtype, "scales", "zero_points");
-  return q;
-}
+Quantizing quantize(const Call& c) { return quantizing_by_lists(c, row_blocks(c), c.type(0).dtype, true); }
 Result<Types> infer_dequantize(const Call& c) {
-  if (!quantized_range(c.type(0).dtype))
-    c.error(fmt::format("[quantize.2] {} holds no quantized values here", name(c.type(0).dtype)));
-  const DType out = c.dtype("output_dtype").value_or(DType::f32);
-  if (!is_float(out)) c.error(fmt::format("[dequantize.2] output_dtype is {}", name(out)));
   check_rows(c);
-  return Types{TensorType{out, c.type(0).shape}};
+  return dequantized_type(c, "output_dtype");
 }
-Dequantizing dequantize(const Call& c) {
-  Dequantizing d{.blocks = row_blocks(c),
-                 .scale = QuantParam::of(c, "scales"),
-                 .zero_point = QuantParam::of(c, "zero_points"),
-                 .out = c.dtype("output_dtype").value_or(DType::f32)};
-  promote_steps(c, d, "scales", "zero_points");
-  return d;
-}
+Dequantizing dequantize(const Call& c) { return dequantizing_by_lists(c, row_blocks(c), "output_dtype"); }
 
 }  // namespace
 
