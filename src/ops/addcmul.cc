@@ -1,5 +1,5 @@
-// src/ops/addcmul.cc - self + value * tensor1 * tensor2. Depends on ops/families.h.
-#include "ops/families.h"
+// src/ops/addcmul.cc - self + value * tensor1 * tensor2. Depends on ops/element_arg.h.
+#include "ops/element_arg.h"
 
 namespace edgewright::ops {
 
@@ -15,7 +15,7 @@ std::vector<OpDef> define_addcmul() {
                    })});
   d.decompose = [](const ir::Node& n, Builder& b) {
     ir::Value* y = b("aten.mul.Tensor", {n.arg("tensor1"), n.arg("tensor2")});
-    if (constant_number(n, "value") != 1.0) y = b("aten.mul.Scalar", {y, n.arg("value")});
+    if (constant_number(n, "value") != 1.0) y = b("aten.mul.Scalar", {y, element_arg(n, "value")});
     return b.done({b("aten.add.Tensor", {n.arg("self"), y})});
   };
   return {std::move(d)};

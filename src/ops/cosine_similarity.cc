@@ -21,7 +21,7 @@ Result<Point> eval(const Call& c, size_t) {
   const Shape s = common(c);
   const auto dim = static_cast<size_t>(c.axis("dim", static_cast<int64_t>(s.size())));
   const int64_t n = s.empty() ? 1 : s[dim].value();
-  const double eps = c.f("eps");
+  const double eps = cast_f(result_type(c, {"x1", "x2"}), c.f("eps"));  // in half floats it vanishes
   const std::vector<int64_t> a = ir::static_sizes(c.type(0).shape), b = ir::static_sizes(c.type(1).shape);
   return float_point([=, rank = s.size()](const auto& in, Index at) {
     using R = typename std::decay_t<decltype(in)>::F;

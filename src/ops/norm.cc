@@ -34,8 +34,9 @@ Result<std::vector<ir::Value*>> decompose(const ir::Node& n, Builder& b) {
   ir::Value* x = n.arg("self").value();
   if (x->tensor()->dtype != t) x = b("aten.to.dtype", {x, t});
   const ir::Arg axes = ir::Arg::ints(dims.folded);
-  if (dims.folded.empty()) return b.done({b("aten.abs", {x})});
-  const auto sum = [&](ir::Value* v) { return b("aten.sum.dim_IntList", {v, axes, dims.keepdim}); };
+  const bool alone = dims.folded.empty();  // each element is a sum of its own
+  const auto sum = [&](ir::Value* v) { return alone ? v : b("aten.sum.dim_IntList", {v, axes, dims.keepdim}); };
+  if (alone && p != 0) return b.done({b("aten.abs", {x})});
   if (std::isinf(p)) return b.done({b(p > 0 ? "aten.amax" : "aten.amin", {b("aten.abs", {x}), axes, dims.keepdim})});
   if (p == 0) return b.done({sum(b("aten.to.dtype", {b("aten.ne.Scalar", {x, 0}), t}))});
   if (p == 1) return b.done({sum(b("aten.abs", {x}))});

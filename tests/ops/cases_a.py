@@ -283,6 +283,11 @@ for stem, members in groups.items():
                 v.case(A + name, draw(0, 2), *args)
             if name in ("relu", "hardtanh", "threshold", "relu6"):
                 v.case(A + name, draw(4, dtype=i32), *[int(a) for a in variants[-1]])
+            if name == "hardtanh":  # bounds of ints are ints
+                v.case(A + name, torch.tensor([-4, 0, 2, 8, 1], dtype=torch.int8), -1.9, 1.5)
+                v.rejects(A + name, draw(3, dtype=torch.uint8), -1, 2)
+            if name == "threshold":
+                v.rejects(A + name, torch.tensor([True, False]), 1, 0)
         if members[0][0] == "log_sigmoid":
             y, b = torch.ops.aten.log_sigmoid_forward(draw(4, lo=-8, hi=8))
             v.case("aten.log_sigmoid_forward", draw(4, lo=-8, hi=8))
@@ -362,6 +367,7 @@ def _(v):
     v.case("aten.addcmul", draw(2, 3), draw(3, seed=1), draw(2, 1, seed=2))
     v.case("aten.addcmul", draw(2, 3), draw(3, seed=1), draw(2, 1, seed=2), value=0.5)
     v.case("aten.addcmul", draw(3, dtype=i32), draw(3, dtype=i32, seed=1), draw(3, dtype=i32, seed=2), value=2)
+    v.case("aten.addcmul", draw(3, dtype=i32), draw(3, dtype=i32, seed=1), draw(3, dtype=i32, seed=2), value=2.75)
 
 
 @op("addcdiv")

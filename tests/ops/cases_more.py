@@ -92,6 +92,7 @@ def _(v):
     v.case(c, draw(2, 3, 2), draw(2, 3, 2, seed=1), -3)
     v.case(c, draw(2, 3), draw(3), 1)
     v.case(c, torch.zeros(2, 3), draw(2, 3), 1, 1e-6)
+    v.case(c, torch.zeros(2, 3, dtype=torch.float16), draw(2, 3, dtype=torch.float16), 1)  # the default eps is 0 in half floats
 
 
 @op("grid_sampler")

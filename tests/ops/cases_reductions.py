@@ -124,6 +124,9 @@ def _(v):
 @op("norm")
 def _(v):
     n = "aten.linalg_vector_norm"
+    for p in (0, 1, 2, math.inf, 3):
+        v.case(n, torch.tensor(-0.75), p)
+    v.case(n, torch.tensor(0.0), 0)
     v.case(n, draw(2, 3))
     v.case(n, draw(2, 3), 1, [1])
     v.case(n, draw(2, 3), math.inf, [0], True)
