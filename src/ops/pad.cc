@@ -84,7 +84,8 @@ Result<void> lower_constant(const ir::Node& n, XnnEmitter& out) {
   const Call c = Call::of(n);
   const ir::Value* v = self_of(n);
   const auto pads = sides(c, "pad", shape_of(v).size());
-  const Scalar fill = c.scalar("value");
+  Scalar fill = c.scalar("value");
+  if (!is_float(v->tensor()->dtype)) fill.f = std::trunc(fill.f);  // an element of ints is an int
   if (c.failed()) return fail(Code::kKeptOnHost, "{}", *c.failed());
   std::vector<int64_t> offset, kept, pre, post;
   bool cut = false, grown = false;

@@ -52,6 +52,8 @@ def _(v):
 
     x = draw(1, 2, 4, 5, 6)
     v.case("aten.max_pool3d_with_indices", x, [2, 2, 2])
+    v.case("aten.max_pool3d_with_indices", draw(1, 1, 1, 1, 2), [3, 3, 3], [3, 3, 3], [0, 0, 0], [1, 1, 1], True)  # over the end
+    v.rejects("aten.max_pool3d_with_indices", draw(1, 1, 1, 1, 2), [4, 3, 3], [3, 3, 3], [0, 0, 0], [1, 1, 1], True)
     v.case("aten.max_pool3d_with_indices", x, [3, 2, 3], [1, 2, 2], [1, 0, 1], [1, 2, 1], True)
     v.case("aten.adaptive_max_pool3d", x, [2, 3, 4])
     v.case("aten.adaptive_max_pool2d", x[0], [3, 4])

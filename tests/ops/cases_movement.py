@@ -132,6 +132,7 @@ def _(v):
 @op("pad")
 def _(v):
     v.case("aten.constant_pad_nd", draw(2, 3), [1, 2])
+    v.case("aten.constant_pad_nd", draw(2, 3, dtype=torch.int8), [1, 2], -2.875)
     v.case("aten.constant_pad_nd", draw(2, 3), [1, 0, 0, 2], 1.5)
     v.case("aten.constant_pad_nd", draw(2, 3), [-1, 2], -math.inf)
     v.case("aten.constant_pad_nd", draw(2, 4), [-1, -2, 1, -1], 3)

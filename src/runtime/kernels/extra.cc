@@ -4,6 +4,7 @@
 
 #include "base/special.h"
 #include "runtime/kernels/common.h"
+#include "runtime/kernels/pooled.h"
 #include "runtime/kernels/tables.h"
 
 namespace edgewright::runtime {
@@ -484,12 +485,8 @@ Result<void> max_pool3d(Call& c) {
     s[d] = x.sizes[d];
     if (d + 3 < x.rank) continue;
     const size_t k = d + 3 - x.rank;
-    if (kernel[k] < 1 || stride[k] < 1 || dilation[k] < 1 || padding[k] < 0)
-      return c.fail(Code::kUsage, "no such window");
-    const int64_t room = x.sizes[d] + 2 * padding[k] - dilation[k] * (kernel[k] - 1) - 1;
-    if (room < 0) return c.fail(Code::kUsage, "the window is larger than the input");
-    s[d] = (room + (ceil ? stride[k] - 1 : 0)) / stride[k] + 1;
-    if (ceil && (s[d] - 1) * stride[k] >= x.sizes[d] + padding[k]) --s[d];
+    s[d] = pooled(x.sizes[d], kernel[k], stride[k], padding[k], dilation[k], ceil);
+    if (s[d] < 0) return c.fail(Code::kUsage, "the window does not fit the input");
   }
   return pool_with_indices(c, x, out, where, 3, s.span(), [&](size_t d, int64_t o) {
     Range1 r{o * stride[d] - padding[d], 0, dilation[d]};

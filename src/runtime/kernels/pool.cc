@@ -1,5 +1,6 @@
 // src/runtime/kernels/pool.cc - pooling and resizing of images.
 #include "runtime/kernels/common.h"
+#include "runtime/kernels/pooled.h"
 #include "runtime/kernels/tables.h"
 
 namespace edgewright::runtime {
@@ -35,18 +36,6 @@ struct Pair {
 Pair pair_of(const Call::Ints& l, Pair otherwise) {
   if (l.empty()) return otherwise;
   return l.size() == 1 ? Pair{l[0], l[0]} : Pair{l[0], l[1]};
-}
-
-// Output length of a window; -1 where parameters are out of range.
-int64_t pooled(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
-  if (kernel <= 0 || stride <= 0 || dilation <= 0 || pad < 0 || kernel > kMost || stride > kMost || pad > kMost ||
-      dilation > kMost || pad * 2 > kernel)
-    return -1;
-  const int64_t span = in + 2 * pad - dilation * (kernel - 1) - 1;
-  if (span < 0 && !ceil) return -1;
-  int64_t out = (span + (ceil ? stride - 1 : 0)) / stride + 1;
-  if (ceil && (out - 1) * stride >= in + pad) --out;  // the last window must begin inside
-  return out > 0 ? out : -1;
 }
 
 Result<void> resize_planes(Call& c, Tensor& out, const Tensor& x, int64_t h, int64_t w) {
