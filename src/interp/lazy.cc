@@ -401,21 +401,30 @@ Lazy::Entry* Lazy::moved(Entry& e, ops::Index at, ops::IndexBuffer& to) {
   return k < 0 ? nullptr : e.by->operands[static_cast<size_t>(k)];
 }
 
-double Lazy::eval_f(Entry& e, ops::Index at) {
-  int64_t place;
-  if (!enter(e, at, place)) return 0;
+// The element where nothing has to be computed for it: it is held or remembered, comes with the whole tensor, or is out of reach
+// (0, with the failure kept). Otherwise nullopt, and `place` is where to remember it.
+template <class T, class Cache>
+std::optional<T> Lazy::had(Entry& e, ops::Index at, int64_t& place, const Cache& cache) {
+  if (!enter(e, at, place)) return T(0);
   const auto load = [&] {
     const ir::Tensor& t = *tensor(*e.datum);
-    return ir::load_f(t.dtype, t.data, t.offset_of(at));
+    if constexpr (std::is_same_v<T, double>)
+      return ir::load_f(t.dtype, t.data, t.offset_of(at));
+    else
+      return ir::load_i(t.dtype, t.data, t.offset_of(at));
   };
   if (e.datum) return load();
-  if (const double* have = e.f.find(place)) return *have;
+  if (const T* have = cache.find(place)) return *have;
+  if (depth_ > limits_.depth || !point_of(e)) return make_dense(e) ? load() : T(0);
+  if (++count_ <= limits_.elements) return std::nullopt;
+  fail_with(ops::about(*e.by->node, fail(Code::kUnsupported, "more than {} elements", limits_.elements).error()));
+  return T(0);
+}
+
+double Lazy::eval_f(Entry& e, ops::Index at) {
   const Deeper deeper(depth_);
-  if (depth_ > limits_.depth || !point_of(e)) return make_dense(e) ? load() : 0;
-  if (++count_ > limits_.elements) {
-    fail_with(ops::about(*e.by->node, fail(Code::kUnsupported, "more than {} elements", limits_.elements).error()));
-    return 0;
-  }
+  int64_t place;
+  if (const auto have = had<double>(e, at, place, e.f)) return *have;
   double v;
   if (e.point.move) {
     ops::IndexBuffer to{};
@@ -434,20 +443,9 @@ double Lazy::eval_f(Entry& e, ops::Index at) {
 }
 
 int64_t Lazy::eval_i(Entry& e, ops::Index at) {
-  int64_t place;
-  if (!enter(e, at, place)) return 0;
-  const auto load = [&] {
-    const ir::Tensor& t = *tensor(*e.datum);
-    return ir::load_i(t.dtype, t.data, t.offset_of(at));
-  };
-  if (e.datum) return load();
-  if (const int64_t* have = e.i.find(place)) return *have;
   const Deeper deeper(depth_);
-  if (depth_ > limits_.depth || !point_of(e)) return make_dense(e) ? load() : 0;
-  if (++count_ > limits_.elements) {
-    fail_with(ops::about(*e.by->node, fail(Code::kUnsupported, "more than {} elements", limits_.elements).error()));
-    return 0;
-  }
+  int64_t place;
+  if (const auto have = had<int64_t>(e, at, place, e.i)) return *have;
   int64_t v;
   if (e.point.move) {
     ops::IndexBuffer to{};

@@ -100,6 +100,8 @@ class Lazy {
   bool is_exact(Entry& e);
   bool chooses_from_given(Entry& e) const;
   bool enter(Entry& e, ops::Index at, int64_t& place);  // checks limits and the index
+  template <class T, class Cache>
+  std::optional<T> had(Entry& e, ops::Index at, int64_t& place, const Cache& cache);
   double eval_f(Entry& e, ops::Index at);
   int64_t eval_i(Entry& e, ops::Index at);
   ops::Bounded eval_bounded(Entry& e, ops::Index at);
